@@ -29,7 +29,7 @@ await build({
   bundle: true,
   format: "esm",
   platform: "node",
-  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // CommonJS that asks for Node built-ins; what OpenCode 2 provides
+  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // the first asks for Node built-ins, as CommonJS; OpenCode 2 provides the others
   sourcemap: "inline",
   define: { shimVersion: '"test"', repository: JSON.stringify(join(here, "..")) },
 })

@@ -35,7 +35,7 @@ func TestPiAgentRuns(t *testing.T) { testAgentRuns(t, schema.HarnessPi) }
 // maxOutput is the bound of an agent's answer, in tokens.
 const maxOutput = 987
 
-// agentSystem is the system prompt by which the provider knows a hidden agent.
+// agentSystem is the system prompt by which the provider recognises a hidden agent.
 const agentSystem = "You summarise for a test."
 
 // A hidden agent runs in the real harness, beside the session of the user, and does not affect that session.
@@ -273,7 +273,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that the runs of a host end when the host is killed, in the harness as well.
+// survivesNoKill checks that no run survives a kill of its host: the harness ends the run, too.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})

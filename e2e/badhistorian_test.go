@@ -70,7 +70,7 @@ func tells(text string) func(chronicle.Range) mockllm.Step {
 	}
 }
 
-// halfAnswer is an answer that has reached its greatest length, and so breaks off in its second compartment.
+// halfAnswer is an answer that breaks off in its second compartment, because it has reached its greatest length.
 func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
 	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")

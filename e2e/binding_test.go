@@ -69,8 +69,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function that becomes true some steps (more) after the n-th prompt that is smaller than the
-// previous one. A bust has made such a prompt smaller.
+// relievedTimes returns a function that becomes true some steps (more) after the n-th bust. It recognises a bust by a
+// prompt that is smaller than the previous one.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -98,9 +98,9 @@ func TestBoundThinking(t *testing.T) {
 // A boundCase is a session with a model that binds its thinking.
 type boundCase struct {
 	name string
-	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to
-	// a refusal. Without -all, only Pi plays the other sessions, because Pi's sessions take a quarter of the
-	// time. OpenCode still meets pressure, in the session with the fork.
+	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to a
+	// refusal. Without -all, only Pi plays the other sessions, because Pi's sessions take a quarter of the time. In
+	// OpenCode, only the session with the fork then comes under pressure.
 	inBoth bool
 	play   func(*drive)
 }

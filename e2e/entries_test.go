@@ -14,7 +14,7 @@ import (
 )
 
 // OpenCode 1 calls the entry of version 2, too, with a context that has no sessions. The entry does nothing then, and
-// version 1's half works.
+// the half for version 1 works.
 func TestOpenCode1CallsBothEntries(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -233,8 +233,8 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// awaitHost waits until a host with a store serves. A host that has started while the test held the store has none:
-// it refuses commands, so awaitHost kills it.
+// awaitHost waits until a host with a store serves. A host that has started while the test held the store has no store.
+// It refuses commands, so awaitHost kills it.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -117,7 +117,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	const told = "All that the harness has taken, in a sentence."
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	w.mock.AddRule(mockllm.Rule{ // this request asks for a summary of the conversation, without a heading for the historian
+	w.mock.AddRule(mockllm.Rule{ // a request for a summary of the conversation, which has no heading for the historian
 		Name: "compaction", Answer: mockllm.Always(mockllm.Say(told)),
 		Match: func(r *mockllm.Request) bool {
 			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == chronicle.Range{}
@@ -142,8 +142,8 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	k.read()
 
 	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
-	// On a busy machine, the historian may be faster than the agent. Then its compartments stand for all that the harness
-	// has taken, and the harness's summary needs none.
+	// On a busy machine, the historian may be faster than the agent. Then its compartments already stand for all
+	// messages that the harness has removed, and the harness's summary needs no compartment.
 	isNeeded := slices.ContainsFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy != chronicle.ByModel })
 	if isNeeded && (filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told)) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)

@@ -118,7 +118,7 @@ func newKiller(w *world, requests int) *killer {
 	return k
 }
 
-// play answers a session as world.play does, and lets run kill the host meanwhile.
+// play answers a session as world.play does. Meanwhile, run kills the host.
 func (k *killer) play(session string, steps []mockllm.Step) {
 	next := 0
 	answer := mockllm.InOrder(steps...)

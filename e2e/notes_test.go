@@ -20,8 +20,8 @@ func TestPiNotesForLater(t *testing.T) {
 	testNotesForLater(t, schema.HarnessPi)
 }
 
-// The model puts something off until a file is there. The host finds the file, and the next session of the project is told,
-// once. What the user looks for with /ctx-aug goes with the next prompt, and with it only.
+// The model postpones something until a file exists. The host finds the file, and tells the next session of the
+// project, once. The result of /ctx-aug is sent with the next prompt, and only with that prompt.
 func testNotesForLater(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -27,7 +27,7 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices a bust costs nothing. With another setting of spending, content would be removed for rent,
+	// With flat prices a bust costs nothing. With the other settings of spending, content would be removed for rent,
 	// and there would be no bust under pressure.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()

@@ -74,7 +74,7 @@ func (s *screen) open(title string) string {
 	return created.ID
 }
 
-// show shows a session, and waits for words on the screen. OpenCode misses the request until its screen is complete.
+// show shows a session, and waits for words on the screen. OpenCode ignores the request until its screen is complete.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -117,8 +117,8 @@ func (s *screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// After the installation, OpenCode 1 shows the panel: the whole of it beside a wide screen, and a line below a narrow
-// one. Its values follow the session that is shown, also through a restart of the host.
+// After the installation, OpenCode 1 shows the panel: all of it beside a wide screen, and only one line below a narrow
+// one. The panel's values follow the session that is shown, also through a restart of the host.
 func TestPanelOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim play the panel")
@@ -162,7 +162,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The palette has the commands of magicctx. They act as the same commands do after a slash, without a turn of the model.
+// The palette has the commands of magicctx. They do the same as after a slash, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")

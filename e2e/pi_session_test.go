@@ -103,7 +103,7 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// branchSummary leaves a branch, for which Pi asks the model for a summary. Pi makes this request itself. Neither the
+// branchSummary leaves a branch. Pi then asks the model to summarise that branch, in a request of its own. Neither the
 // request nor the conversation in it shows any trace of magicctx.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
@@ -349,7 +349,7 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	}
 }
 
-// resume runs a Pi that continues the session of one that has ended.
+// resume runs a Pi that continues the session of a Pi that has ended.
 func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	w.t.Helper()
 	p, err := ended.Resume(w.ctx, o)
@@ -394,7 +394,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 		steps := []mockllm.Step{
 			mockllm.Call("toolu_1", read, input), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Really."),
 		}
-		if isPi { // one more unit, so that the same tag stands for other content
+		if isPi { // one more unit, so that the same tag belongs to other content
 			steps = slices.Insert(steps, 0, in.bash("toolu_0", "echo 41"))
 		}
 		w.mock.AddRule(mockllm.Rule{
@@ -528,7 +528,7 @@ type typed struct {
 	shows []string
 }
 
-// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the one before. If
+// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the previous input. If
 // the machine has no program that provides a terminal, the test is skipped; in CI it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
@@ -544,7 +544,7 @@ func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	return p
 }
 
-// typeAll types each input when the screen shows the answer to the one before.
+// typeAll types each input when the screen shows the answer to the previous input.
 func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)

@@ -182,8 +182,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil asserts that all requests before request effect show the content of a tag, from the first one that
-// shows it. The drop takes effect in request effect, so neither that request nor a later one may show the content.
+// checkShownUntil asserts that a drop takes effect in the request with the index effect. From the first request that
+// shows the content of the tag, all earlier requests must show it. The request effect and all later ones must not.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

@@ -26,7 +26,7 @@ type story struct {
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
-	// placeholders are the tags that leave a placeholder: texts, and tools among the newest 20.
+	// placeholders are the tags whose drop leaves a placeholder: texts, and tools among the newest 20.
 	placeholders []int
 	// shell is the tag of a text. When that text is dropped, its message is empty. For some providers
 	// the whole message is then left out, without a placeholder.

@@ -329,7 +329,7 @@ func (k *talk) checkRanges(request int, h shownHead) {
 // compartmentElement matches a rendered compartment. The compartment's text has no character that could end it.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text stands only in its element, whatever the text contains.
+// checkIsData asserts that a compartment's text is only in its own element, whatever the text contains.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")

@@ -23,8 +23,8 @@ func TestPiTraitIsPromoted(t *testing.T) { testTrait(t, schema.HarnessPi) }
 
 var politePrompt = regexp.MustCompile(`\[(\d+)\] U: (Please .*)`)
 
-// Three sessions show the same trait of the user. With the user's consent, the third makes a memory, which a session in
-// another project is given.
+// Three sessions show the same trait of the user. In the third one, the user consents, so the trait becomes a memory. A
+// session in another project then gets this memory.
 func testTrait(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -121,7 +121,7 @@ func (w *week) live() {
 	w.leave()
 }
 
-// wants checks that a request has none of the texts before "+", and each text after it.
+// wants checks that a request has none of the texts before "+", and all of the texts after "+".
 func (w *week) wants(when, request string, texts ...string) {
 	w.t.Helper()
 	want := false
@@ -215,8 +215,8 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week, and again with a host that is killed during a random question. The end is the same. With a budget of
-// nothing, nothing is asked, and the prompts are sent all the same.
+// testWeek plays the week, and plays it again with a host that is killed during a random question. Both weeks must end
+// with the same result. With a budget of $0, the dreamer asks nothing, but all prompts are sent.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
 		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {

@@ -59,7 +59,7 @@ func (p *staged) visit(project string, calls ...map[string]any) (first string) {
 		ids = append(ids, fmt.Sprint("toolu_memory", p.calls))
 		steps = append(steps, mockllm.Call(ids[len(ids)-1], "ctx_memory", args))
 	}
-	for range 8 { // a turn is as long as a usual one, and so is the bill
+	for range 8 { // a turn and its bill are then as large as usual
 		p.calls++
 		tool, input := p.tools().Read(filepath.Join(project, "notes.txt"), 0, 0)
 		steps = append(steps, mockllm.Call(fmt.Sprint("toolu_read", p.calls), tool, input))

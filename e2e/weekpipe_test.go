@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The test itself is the harness, and speaks with the host over a pipe. So the week takes a second.
+// The test itself plays the harness, and talks to the host over a pipe. So the week takes only a second.
 func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
@@ -52,7 +52,7 @@ func TestRoughWeekOverAPipe(t *testing.T) {
 	}
 }
 
-// rough is about as long as a run takes, so that a kill meets each part of it.
+// rough is about as long as a run takes, so that the kills hit each part of a run.
 const rough = 60 * time.Millisecond
 
 // A pipe is a harness that starts a host of its own for each session.
@@ -68,7 +68,7 @@ type pipe struct {
 	sessions int
 	messages []string
 	used     []usage
-	delays   []time.Duration // if there are any left, the host is killed so long after a command
+	delays   []time.Duration // each command takes one of them: the host is killed so long after the command
 }
 
 // A usage is the usage of a request, in tokens.

@@ -20,7 +20,7 @@ import (
 // A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
 // prompts that it receives. So pressure comes from real content, and a bust relieves it.
 type worker struct {
-	// dialect is the wire format. The worker thinks, and signs its thinking, only in Anthropic's.
+	// dialect is the wire format. The worker thinks, and signs its thinking, only in Anthropic's dialect.
 	dialect mockllm.Dialect
 	project string
 	tools   script.Tools

@@ -77,7 +77,7 @@ test("no package has an install script, or a dependency but the hosts of its own
     assert.equal(optionalDependencies[hostPackage(here)], version)
   }
   assert.deepEqual(pi.pi, { extensions: ["./dist/index.js"] })
-  assert.ok(pi.keywords.includes("pi-package")) // by which Pi's gallery finds a package
+  assert.ok(pi.keywords.includes("pi-package")) // Pi's gallery finds a package by this keyword
   assert.deepEqual([host.os, host.cpu], [[process.platform], [process.arch]])
 })
 

@@ -10,12 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block
-// only after the exact prompt that the block was produced for. The number of the preamble
-// and the hash chain of the wire stand for that prompt. So the host keeps no list of
-// changes that invalidate thinking: the thinking of a message is lost if the preamble's
-// number or the chain before the message changes. If a message has no binding, for
-// example because it was answered without the host, its thinking is not sent.
+// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt
+// that the block was produced for. The host identifies this prompt by the number of the preamble and the hash chain of
+// the wire. So it needs no list of changes that invalidate thinking: the thinking of a message is lost if the
+// preamble's number or the chain before the message changes. If a message has no binding, for example because it was
+// answered without the host, its thinking is not sent.
 
 // promptID names a prompt by its preamble and the chain of its messages, for example
 // "3.9f86d0…".
@@ -23,11 +22,10 @@ func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token names the wire of a pass whose array ends with the message newest, apart from
-// nameless messages. The client treats it as opaque. The chain alone cannot say which
-// message was newest, because a message that is left out of the wire does not change the
-// chain. But an answer follows exactly the message that its request ended with, so the
-// token includes it.
+// token returns the name of a pass's wire, which the client treats as opaque. newest is the key of the array's last
+// message that is not nameless (transcript.Message). The token includes it, because a binding is for the answer to
+// exactly this message. The chain alone does not name it: a message that is left out of the wire does not change the
+// chain.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 // newestID returns the end of a token. This end names the array's last message.
@@ -36,7 +34,7 @@ func newestID(newest string) string {
 	return "." + hex.EncodeToString(sum[:8])
 }
 
-// newestNamed returns the key of the last message of the first n that is not nameless.
+// newestNamed returns the key of the last message that is not nameless, among the first n.
 func (s *array) newestNamed(n int) string {
 	for n--; n >= 0; n-- {
 		if h := &s.entries[n].header; !h.nameless {
@@ -46,17 +44,15 @@ func (s *array) newestNamed(n int) string {
 	return ""
 }
 
-// TookBack reports whether the array no longer holds the message that the newest request
-// ended with, because the user has reverted it, and is now shorter than that request. If the
-// client did not report a token, TookBack returns false.
+// TookBack reports whether the user has reverted the message with which the newest request ended: the array does not
+// hold this message, and is shorter than the request. If the client did not report a token, TookBack returns false.
 func (s *memo) TookBack() bool {
 	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether the thinking of entry i still follows the prompt that it was
-// produced for. The argument before is the chain of everything that the request sends
-// before the entry. If the entry answers the newest request and is seen for the first
-// time, holds binds its thinking to that prompt.
+// holds reports whether the thinking of entry i still follows the prompt that it was produced for. The argument before
+// is the chain of everything that the request sends before the entry. If the entry is new and answers the newest
+// request, holds binds its thinking to the prompt of this request.
 func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -81,9 +77,8 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of an answer that is complete but not yet part of any
-// array, and returns the binding to store. state and wire are as the session's newest
-// pass left them. sent is the token that the answer's request was sent with. If sent
+// BindAnswer binds the thinking of an answer that is complete but not yet part of any array, and returns the binding to
+// store. state and wire are those after the session's newest pass. sent is the token of the answer's request. If sent
 // names another wire, BindAnswer does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
@@ -95,9 +90,9 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered tells the session of a copy for which prompts of its original the answer was in no array
-// of the original, because the session was forked or compacted directly after it (F6 in
-// docs/defects.md). If the copy has an unknown answer behind such a prompt, its thinking is valid.
+// Answered is called for a session that is a copy. It takes those prompts of the original whose answer the original had
+// in no array, because it was forked or compacted directly after the answer (F6 in docs/defects.md). If the copy has an
+// unknown answer after one of these prompts, the answer's thinking is valid.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
@@ -127,9 +122,8 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 // Unstored returns the bindings made since the last committed pass.
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking the first n messages of the wire lose
-// if the argument after becomes the setup. If the model binds its thinking, a new
-// preamble invalidates all of it.
+// lostWith estimates how many tokens of thinking the first n messages of the wire lose if the argument after becomes
+// the setup. If the model binds its thinking, a new preamble invalidates all thinking.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -147,14 +141,14 @@ func (s *content) lostWith(after frozen.Setup, n int) int {
 	return tokens
 }
 
-// units are the units of a frozen state, or of one with additions laid over it.
+// units finds the units of a frozen state, with or without additions laid over it.
 type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking is
-// removed with its message (if the head covers it, or it is a shell), by an unthink edit, or with the
-// last of the message's calls.
+// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking is removed in three
+// ways: with its message, if the head covers the message or it is a shell; by an unthink edit; or with the message's
+// last call.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -190,8 +184,8 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn with the frozen state. It visits only the messages that are new
-// since the last call, or that were weighed again.
+// thinkingSent is thinkingIn with the units of the frozen state. It visits only messages that are new, or that weigh
+// has counted again, since its last call.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -205,8 +199,8 @@ func (s *content) thinkingSent(n int) int {
 // Thinking estimates how many tokens of reasoning the newest wire sends.
 func (s *memo) Thinking() int { return s.thinkingSent(len(s.entries)) }
 
-// boundThinking estimates how many tokens of thinking become invalid if message first
-// changes: the bound thinking of that message and all later ones.
+// boundThinking estimates how many tokens of thinking become invalid if message first changes: the bound thinking of
+// this message and of all later messages.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

@@ -12,13 +12,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests in this file and in defects_test.go are named after the bug classes A, B
-// and C in docs/defects.md. The comment of each test describes the bug as earlier
-// context managers had it.
+// The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md. The
+// comment of each test describes the bug that earlier context managers had.
 
-// A10 again: an idle session busted on every pass until the answer came, even if the
-// passes followed each other at once. The second bust then dropped outputs, because
-// the two-pass reclaim counted the first bust as the earlier pass that it requires.
+// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other at
+// once. The second bust then dropped outputs, because the two-pass reclaim counted the first bust as the earlier pass
+// that it requires.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -42,8 +41,7 @@ func begin(t *testing.T, profile string, protected int) *story {
 	return s
 }
 
-// steady tells the next events, and requires that the pass adds nothing and extends
-// the wire.
+// steady adds the next events to the story, and requires that the pass adds no edit and extends the wire.
 func (s *story) steady(text string) {
 	s.t.Helper()
 	s.happen(text)
@@ -52,8 +50,8 @@ func (s *story) steady(text string) {
 	}
 }
 
-// shows requires that the wire contains the text if want is true, and otherwise that it
-// does not.
+// shows requires that the wire contains the text if want is true, and that it does not contain the text if want is
+// false.
 func (s *story) shows(what string, want bool) {
 	s.t.Helper()
 	if strings.Contains(s.w.text(), what) != want {
@@ -61,8 +59,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// A1 (and reference vector V14): a steady pass removed an old call of ctx_reduce from
-// the prefix. The call had become old only because the array had grown.
+// Bug A1 (and reference vector V14): a steady pass removed an old call of ctx_reduce from the prefix. The call had
+// become old only because the array had grown.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -84,25 +82,25 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	if got := s.w.text(); got != detected {
 		t.Errorf("wire:\n%s", got)
 	}
-	s.happen("flush")
+	s.happen("user u5: go on\nflush") // without the prompt, the model could still add a step to the answer
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{5 drop}]" {
 		t.Errorf("with none protected: %s", got)
 	}
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// A2: a watermark told the host which images the model had seen. When the watermark
-// moved, screenshots disappeared in the middle of an epoch.
+// Bug A2: a watermark told the host which images the model had seen. When the watermark moved, screenshots disappeared
+// in the middle of an epoch.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "look"), image))
 	s.happen("assistant a1 (10%): seen | call read c1 {} -> \"A\"")
-	s.happen("drop 3\nuser u2 (m2): go on") // the result of the read is dropped; age still protects the image
+	s.happen("drop 3\nuser u2 (m2): go on") // the result of the read is dropped; the image is still protected by its age
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{3 drop}]" {
 		t.Fatalf("edits %s", got)
 	}
-	for i := range 4 { // from now on age no longer protects the image
+	for i := range 4 { // from now on the image is not protected by its age
 		s.steady(fmt.Sprintf("assistant b%d (10%%): more\nuser v%d (m2): more", i, i))
 		s.shows("base64", true)
 	}
@@ -112,8 +110,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// A3: the placeholder was derived from the content, which another step of the same
-// pass had already changed.
+// Bug A3: the placeholder was derived from the content, which another step of the same pass had already changed.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -131,8 +128,7 @@ func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	}
 }
 
-// A4: cleanups ran on a pass that was classified as a bust but dropped none of the
-// requested units.
+// Bug A4: cleanups ran on a pass that was classified as a bust but dropped none of the requested units.
 func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Price = quarterAndTenth
@@ -153,8 +149,8 @@ func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	}
 }
 
-// A8: a lost prefix was stored like a user's request for a bust. That suppressed the
-// condition that ends the request, so the next passes made further busts.
+// Bug A8: a lost prefix was stored like a user's request for a bust. That suppressed the condition that ends the
+// request, so the next passes made further busts.
 func TestBugA8HardPassEndsItself(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: and?")
@@ -171,7 +167,7 @@ func TestBugA8HardPassEndsItself(t *testing.T) {
 	}
 }
 
-// A17: cleared reasoning and compressed text came back on the next pass.
+// Bug A17: cleared reasoning and compressed text came back on the next pass.
 func TestBugA17RemovedContentStaysRemoved(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Knobs.ReasoningAge, s.w.readings.Knobs.CompressFrom = 1, 20
@@ -186,7 +182,7 @@ func TestBugA17RemovedContentStaysRemoved(t *testing.T) {
 	}
 }
 
-// A18: a text that compression cannot shorten was compressed again on every bust.
+// Bug A18: a text that compression cannot shorten was compressed again on every bust.
 func TestBugA18IncompressibleTextIsDecidedOnce(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Knobs.CompressFrom = 500
@@ -203,8 +199,8 @@ func TestBugA18IncompressibleTextIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// A19: the mark of a pause came and went. It was computed on some passes only, and from
-// the message before the pause, which may disappear.
+// Bug A19: the mark of a pause came and went. It was computed on some passes only, and from the message before the
+// pause, which may disappear.
 func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -219,7 +215,7 @@ func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s.shows(mark, true)
 }
 
-// A20: the synthetic todo list changed or vanished together with the live list.
+// Bug A20: the synthetic todo list changed or vanished together with the live list.
 func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	const todo = `call todowrite %s {"todos":[{"content":"%s","status":"pending","priority":"high"}]} -> "ok"`
 	s := begin(t, "anthropic", 1)
@@ -241,8 +237,8 @@ func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	s.shows(shown, false) // the wire contains the call of list B itself
 }
 
-// A28: the threshold could be set above 80 %. Between the threshold and the force
-// level, cleanups then ran on passes that were not allowed to bust.
+// Bug A28: the threshold could be set above 80 %. Between the threshold and the force level, cleanups then ran on
+// passes that were not allowed to bust.
 func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	for _, threshold := range []float64{20, 65, 80} {
 		for percent := 0.0; percent <= 130; percent += 0.5 {
@@ -256,8 +252,8 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// A29 (and the case of reference vector V06 in which a usage is read twice): a second
-// pass on the same measurement dropped the rest of the tail.
+// Bug A29 (and the case of reference vector V06 in which a usage is read twice): a second pass on the same measurement
+// dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -280,8 +276,8 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	}
 }
 
-// A32: messages without remaining content were spliced out of the array. Caches
-// between the harness and the provider address messages by position, so they missed.
+// Bug A32: messages without remaining content were spliced out of the array. Caches between the harness and the
+// provider find messages by position, so they missed.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -299,9 +295,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// A33: an answer of which nothing was left counted as the first one in a run of
-// answers. But a message that is left out of the wire neither separates two answers
-// nor starts a run.
+// Bug A33: an answer without remaining content counted as the first in a run of answers. But a message that is left out
+// of the wire neither separates two answers nor starts a run.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -314,8 +309,7 @@ func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s.steady("restart")
 }
 
-// A43: a subagent works in one long turn. It got only one bust in that turn, and ran
-// into the limit.
+// Bug A43: a subagent works in one long turn. It got only one bust in that turn, and ran into the limit.
 func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Subagent = true
@@ -328,9 +322,8 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	}
 }
 
-// B1: the results between two answers were dropped. The provider then fused the
-// answers into one message with thinking in its middle. If the harness itself sends
-// two answers in a row, we leave them alone.
+// Bug B1: the results between two answers were dropped. The provider then fused the answers into one message with
+// thinking in its middle. If the harness itself sends two answers in a row, the host does not change them.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +
@@ -350,8 +343,7 @@ func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	}
 }
 
-// B2: a user message between two answers was emptied, so the provider fused the
-// answers.
+// Bug B2: a user message between two answers was emptied, so the provider fused the answers.
 func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: <system-reminder>only</system-reminder>\nassistant a1: think signed \"r1\" | x\nuser u2: <!-- OMO_INTERNAL_INITIATOR -->\n" +
@@ -363,8 +355,8 @@ func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s.steady("")
 }
 
-// B3: other providers were treated like Anthropic. They refused requests without the
-// reasoning, or with empty texts.
+// Bug B3: other providers were treated like Anthropic. They refused requests without the reasoning, or with empty
+// texts.
 func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -385,8 +377,7 @@ func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	}
 }
 
-// B4: an empty text was left between a call and its result. Some providers refuse an
-// empty text anywhere (B3).
+// Bug B4: an empty text was left between a call and its result. Some providers refuse an empty text anywhere (B3).
 func TestBugB4NothingEmptyIsSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -408,7 +399,7 @@ func TestBugB4NothingEmptyIsSent(t *testing.T) {
 	}
 }
 
-// B5: a clamp cut a character in two, and the result was invalid JSON.
+// Bug B5: a clamp cut a character in two, and the result was invalid JSON.
 func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call write c1 {\"a\":\"abcd😀 and more\",\"b\":\"日本語テスト\",\"c\":\"{600 x}\"} -> \"ok\"\nuser u2: n")
@@ -416,7 +407,7 @@ func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s.shows(`{"a":"abcd...[truncated]","b":"日本語テス...[truncated]","c":"xxxxx...[truncated]"} -> "[dropped §2§]"`, true)
 }
 
-// B7: an image beside placeholders counted as decoration, and was removed with them.
+// Bug B7: an image beside placeholders counted as decoration, and was removed with them.
 func TestBugB7FileIsContent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -426,7 +417,7 @@ func TestBugB7FileIsContent(t *testing.T) {
 	}
 }
 
-// B8: reasoning without text counted as cleared, and its signed data was lost.
+// Bug B8: reasoning without text counted as cleared, and its signed data was lost.
 func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	for name, metadata := range map[string]any{
 		"redacted": obj{"anthropic": obj{"redactedData": "xyz"}}, "encrypted": obj{"openai": obj{"reasoningEncryptedContent": "xyz"}}, "unknown": "what is this",
@@ -451,9 +442,8 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// B9: models imitate tags, and the imitated tags piled up at the start of the texts.
-// The test also has texts whose beginning only looks like a tag, for example "§5.1".
-// Once, such texts lost that beginning (D2).
+// Bug B9: models imitate tags, and more and more imitated tags stayed at the start of the texts. The test also has
+// texts whose beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -466,8 +456,7 @@ func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	}
 }
 
-// B10: providers reuse call ids, so a drop of an old call was applied to a new call
-// with the same id.
+// Bug B10: providers reuse call ids, so a drop of an old call was applied to a new call with the same id.
 func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")
@@ -480,8 +469,8 @@ func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	}
 }
 
-// B11: providers reuse call ids, and a result was attributed to a call of another turn. In Pi,
-// where results are separate messages, two steps may even have equal ids in one array.
+// Bug B11: providers reuse call ids, and a result was attributed to a call of another turn. In Pi, where results are
+// separate messages, two steps may even have equal ids in one array.
 func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		s := begin(t, "anthropic", 1)
@@ -499,7 +488,7 @@ func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	})
 }
 
-// B15: the arguments of a call were also counted in the size of its result.
+// Bug B15: the arguments of a call were also counted in the size of its result.
 func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: call read c1 {\"f\":\"{92 a}\"} -> \"{40 b}\"")
@@ -509,8 +498,8 @@ func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// If a pass may bust but finds nothing to do, it changes nothing and is steady. The
-// reference implementation called each such pass a bust.
+// If a pass may bust but finds nothing to do, it changes nothing and is steady. In the reference implementation, such a
+// pass counts as a bust.
 func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -523,9 +512,8 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Once, after a revert, the reverted units counted as the newest ones, so age protected
-// no unit that was still in the array. The pass dropped a result that the model had not
-// read, and the request ended with an answer of the model.
+// Fixed bug: after a revert, the reverted units counted as the newest units, so no unit that was still in the array was
+// protected. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

@@ -26,9 +26,8 @@ func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 // Counting holds the token ratios that a pass needs to estimate a prompt that no usage
 // reports.
 type Counting struct {
-	// Model is the ratio of the model that the pass is for. Measured is the ratio of the
-	// model whose usage is the newest one in the array (Session.MeasuredBy). The two
-	// differ after a change of the model.
+	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
+	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
 	Model, Measured TokenRatio
 }
 
@@ -42,8 +41,8 @@ func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
 
-// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer
-// has one, it returns the zero Model.
+// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer has a usage, it returns the zero
+// Model.
 func (s *array) MeasuredBy() schema.Model {
 	if i := s.newestMeasured(); i >= 0 {
 		return s.entries[i].header.wrote
@@ -84,25 +83,23 @@ const (
 	// leastSample is the least number of tokens of text that a sample compares. In a
 	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
 	leastSample = 4000
-	// mostUncounted limits the files and the thinking in a sample, because the host only
-	// estimates their size. They may be at most a fifth of the sample's text.
+	// mostUncounted is the maximum size of the files and the thinking in a sample, as a share of its text. The host
+	// only estimates their size.
 	mostUncounted = 0.2
 )
 
 // A TokenSample is the token ratio of a model, computed from two reported prompts.
 type TokenSample struct {
 	Model schema.Model
-	// Ratio is 0 if the comparison tells nothing: the answers are of different models, too
-	// much of the content is not text, or the ratio is below leastRatio or above
-	// mostRatio.
+	// Ratio is 0 if the comparison shows nothing: the answers are of different models, too much of the content is not
+	// text, or the ratio is below leastRatio or above mostRatio.
 	Ratio TokenRatio
 }
 
-// SampleTokens compares the prompts that two answers report. older and newer are the keys
-// of these answers. If no pass between them has busted, which the caller must ensure, the
-// second prompt is the first one plus the messages from the older answer up to the newer
-// one. The growth of the reported size is then the provider's count of these messages. ok
-// is false while these messages hold too little text.
+// SampleTokens compares the prompts that two answers report. older and newer are the keys of these answers. The caller
+// must ensure that no pass between them has busted. Then the second prompt is the first prompt plus the messages from
+// the older answer up to the newer one, and the growth of the reported size is the provider's count of these messages.
+// ok is false while they hold too little text.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

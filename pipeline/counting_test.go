@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If the second of two prompts only extends the first one, their reported sizes show
-// the provider's token ratio.
+// If the second of two prompts only extends the first prompt, their reported sizes show the provider's token ratio.
 func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.5, 1.9} {
 		p := newProvider(t, 3000, perToken)
@@ -30,7 +29,7 @@ func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	}
 }
 
-// If two reports cannot be about the same content, no ratio is learned from them.
+// If two usages cannot be about the same content, the host learns no ratio from them.
 func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	usage := func(input, read int) obj {
 		return obj{"tokens": obj{"input": input, "cache": obj{"read": read, "write": 0}}}
@@ -61,8 +60,7 @@ func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	}
 }
 
-// If no usage reports a user message yet, the host counts it as the model's provider
-// would.
+// If no usage includes a user message yet, the host estimates the provider's count of it with the learned ratio.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")
@@ -115,9 +113,8 @@ func TestTokenRatioIsBounded(t *testing.T) {
 	}
 }
 
-// If a new model counts twice as many tokens as the old one, the same session fills twice
-// as much of the window. The first pass for the new model frees space, and does not wait
-// until the provider refuses the prompt.
+// If a new model counts twice as many tokens as the old model, the same session fills twice as much of the window. The
+// first pass for the new model frees space, and does not wait until the provider refuses the prompt.
 func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)

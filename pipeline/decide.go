@@ -16,8 +16,8 @@ type Readings struct {
 	Now int64
 	// LimitTokens is the model's prompt limit in tokens, 0 if it is unknown.
 	LimitTokens int
-	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is
-	// the low mark in percent. If it is 0, the pass chooses one.
+	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark in percent. If
+	// LowMark is 0, the pass chooses a low mark.
 	Threshold, LowMark float64
 	// TTL is how long the provider keeps an unused prefix. Route describes the other
 	// properties of its cache.
@@ -31,26 +31,24 @@ type Readings struct {
 	// OverflowTokens is the size of that prompt according to the provider, 0 if the
 	// provider did not name it.
 	OverflowTokens int
-	// Counting relates the tokens of the model to the host's.
+	// Counting converts between the provider's tokens and the host's.
 	Counting Counting
-	// Price is the model's price per token. If it is zero, no bust is weighed against
-	// its gain, and TypicalPrice is used to choose the low mark. The host always sets
-	// it.
+	// Price is the model's price per token. The host always sets it. If it is zero, the pass weighs no bust against its
+	// gain, and chooses the low mark with TypicalPrice.
 	Price schema.Price
 	// Profile names the provider profile. Binds means that the model binds its thinking
 	// to its prompt. Gaps says whether pauses are shown. A change of any of them takes
 	// effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
-	// SystemPending means that the harness's system prompt differs from the one that
-	// the session sends. The session adopts it when a turn begins.
+	// SystemPending means that the harness's system prompt differs from the system prompt that the session sends. The
+	// session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew means that the request is sent with a system prompt that no pass
-	// has seen yet, whatever this pass decides.
+	// SystemIsNew means: whatever this pass decides, the request is sent with a system prompt that no pass has seen
+	// yet.
 	SystemIsNew bool
-	// SystemIsOld means that the session adopted its system prompt on an earlier day,
-	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
-	// another reason.
+	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in it is wrong. The
+	// session adopts the harness's newer prompt when the prefix is lost for another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
 	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
@@ -69,8 +67,7 @@ type Decision struct {
 	Additions
 }
 
-// An Assessment is the judgement of a pass about the session. Nothing in it shows on
-// the wire.
+// An Assessment is the judgement of a pass about the session. It does not affect the wire.
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
@@ -93,26 +90,22 @@ type Assessment struct {
 	// says whether the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
-	// Rent is the meter of this pass. It is as the last pass left it, unless this pass is steady
-	// or busts for rent.
+	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
 	Rent Rent
-	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
-	// dropped (Meta.ReclaimUpTo).
+	// ReclaimUpTo is the highest tag that this pass or an earlier pass could have dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that a bust frees with each token of the
-	// host's count. It is the model's learned token ratio, unless the gauge is our own
-	// estimate or the provider refused the prompt.
+	// perToken is the number of provider tokens that a bust frees with each token of the host's count. It is the
+	// model's learned token ratio, unless the gauge is the host's own estimate or the provider refused the prompt.
 	perToken float64
 }
 
-// Additions hold everything that a pass adds to the frozen state, and the consequences
-// for the next passes, for example the relief. A steady pass has the zero value.
+// Additions hold everything that a pass adds to the frozen state, and the consequences for the next passes, for example
+// the relief. For a steady pass, they are the zero value.
 type Additions struct {
 	frozen.Additions
-	// Reasons holds the reason of each edit, in the order of Edits. Reasons never show
-	// on the wire; a person may ask for them.
+	// Reasons holds the reason of each edit, in the order of Edits. They do not affect the wire, and are for people.
 	Reasons []rule.Reason
-	// Relief is the relief after the bust. It is nil if the relief stays as it is.
+	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
 	// count. The tokens of messages that the head newly covers are counted under
@@ -164,7 +157,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	if r.Overflow {
 		refusedAt := limit
 		if s.isModelNew() {
-			refusedAt = 0 // another model refused the prompt, and limit says nothing about its window
+			refusedAt = 0 // another model refused the prompt, and limit is not the limit of that model
 		}
 		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens, r.Counting)
 	}
@@ -173,7 +166,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.isModelNew(),
-		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r) || s.isPromptLost(r),
+		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r) || isPromptLost(&s.content, r),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,
@@ -183,15 +176,15 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// Only the unfinished turn stops this pass from dropping. So this pass counts as one
-		// that could have dropped these outputs. The two-pass reclaim requires such a pass.
+		// Only the unfinished turn stops this pass from dropping. So this pass counts as a pass that could have dropped
+		// these outputs, which the two-pass reclaim requires.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
 }
 
-// perMeasured returns how many tokens of the newest measurement stand for one token of
-// the host's count. Without a measurement, it returns perToken.
+// perMeasured returns how many tokens of the newest measurement correspond to one token of the host's count. Without a
+// measurement, it returns perToken.
 func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
@@ -201,7 +194,7 @@ func (s *content) perMeasured(a Assessment) float64 {
 
 // propose asks the rules for edits, and weighs the bust against its gain.
 //
-// If room is not 0, the bust has been found worth its price, and kept units of at most that size come back with it.
+// If room is not 0, the bust is known to be worth its price, and kept units with at most room tokens come back with it.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 
@@ -290,19 +283,18 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// unfitPercent is the estimated size, in percent of the limit, from which we are sure
-// that the provider will refuse the request: our estimates err by less than a tenth.
+// unfitPercent is the estimated size, in percent of the limit, at which the provider will surely refuse the request:
+// the error of an estimate is less than a tenth.
 const unfitPercent = 110
 
 // fitShare is the share of the limit that a request may take after a pass has withheld
 // outputs.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
-// change. But a new number of the preamble invalidates all bound thinking. So after a pause,
-// the preamble keeps its number unless the request's system prompt, tools or model really
-// change. All other causes of a hard pass change one of these three or the head, and bound
-// thinking does not outlive such a change.
+// setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may change. But a new number of the
+// preamble invalidates all bound thinking. So after a pause, the preamble keeps its number unless the request's system
+// prompt, tools or model really change. All other causes of a hard pass change one of these three or the head, and
+// bound thinking becomes invalid with each of them.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps

@@ -60,7 +60,7 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// C11: the first pass after a restart assumed a pressure of zero.
+// Bug C11: the first pass after a restart assumed a pressure of zero.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -75,7 +75,7 @@ func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	}
 }
 
-// C12: a drop in one message made unrelated empty messages disappear.
+// Bug C12: a drop in one message made unrelated empty messages disappear.
 func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -91,8 +91,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// C18: a bust for idleness in the middle of a turn was put off and then lost. On such
-// a pass the prefix is gone, so there is no reason to wait.
+// Bug C18: a bust for idleness in the middle of a turn was delayed and then lost. If the session was idle, the prefix
+// is gone, so there is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -106,9 +106,8 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// C3: a pass determined the first content of a message before its own drops took
-// effect. The next pass determined it after these drops, so the wire changed once
-// more.
+// Bug C3: a pass determined the first content of a message before its own drops took effect. The next pass determined
+// it after these drops, so the wire changed once more.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,
@@ -130,8 +129,7 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// C4: when an injected block was removed from an answer, the answer's reasoning was
-// cleared, on that pass only.
+// Bug C4: when an injected block was removed from an answer, the answer's reasoning was cleared, on that pass only.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -148,8 +146,7 @@ func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	}
 }
 
-// Once, a broken session file held the time -1, and the model read that the user had been
-// away since 1969.
+// Fixed bug: a broken session file held the time -1, and the model read that the user had been away since 1969.
 func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -164,8 +161,8 @@ func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 // anyTime matches the times of a message of OpenCode.
 var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
-// C5: marks of pauses could not be switched on or off for content that already had a
-// tag. Now they change on a pass that finds the prefix gone.
+// Bug C5: marks of pauses could not be switched on or off for content that already had a tag. They must change on the
+// next pass that finds the prefix gone.
 func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Gaps = false
@@ -183,8 +180,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// C7: a message held only reasoning and a call of ctx_reduce. When the call was
-// dropped, the reasoning stayed alone.
+// Bug C7: a message held only reasoning and a call of ctx_reduce. When the call was dropped, the reasoning stayed
+// alone.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -196,8 +193,8 @@ func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	}
 }
 
-// C9: old reasoning was replaced by the literal text [cleared], even for providers
-// that refuse a message whose reasoning has changed.
+// Bug C9: old reasoning was replaced by the literal text [cleared], even for providers that refuse a message whose
+// reasoning has changed.
 func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -212,8 +209,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// C13: calls and results in the provider's own format got no tags. OpenCode sends no
-// such parts, so we treat them as unknown content and leave them alone.
+// Bug C13: calls and results in the provider's own format got no tags. OpenCode sends no such parts, so the host treats
+// them as unknown content and does not change them.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
@@ -228,9 +225,9 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// D2: a text may start with a number in the form of a tag, for example "§7§", before
-// the host gives that tag. When the tag is given later, the text must not lose its
-// number, because that would bust the prefix for no visible reason.
+// Bug class D2: a text may start with a number in the form of a tag, for example "§7§", before the host gives that tag.
+// When the tag is given later, the text must not lose its number, because that would bust the prefix for no visible
+// reason.
 func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
@@ -252,7 +249,7 @@ func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	}
 }
 
-// C17: a call that was still running counted as having a result.
+// Bug C17: a call that was still running counted as having a result.
 func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	running := obj{"id": "r", "type": "tool", "callID": "c0", "tool": "bash", "state": obj{"status": "running", "input": obj{"command": strings.Repeat("x", 4000)}}}
@@ -264,8 +261,8 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	}
 }
 
-// C19: if a pass dropped a call after its strips, it sent the reasoning's signature
-// with a changed text. The next pass left the signature out.
+// Bug C19: if a pass dropped a call after its strips, it sent the reasoning's signature with a changed text. The next
+// pass left the signature out.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
@@ -318,9 +315,8 @@ func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	}
 }
 
-// F18: once, the long argument of a failed call was clamped. When the call became a
-// skeleton, the argument came back, because all arguments together were short enough for
-// a skeleton.
+// Bug F18: the long argument of a failed call was clamped. When the call became a skeleton, the whole argument came
+// back, because all arguments together were short enough for a skeleton.
 func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	s := begin(t, "anthropic", 5)
 	s.happen("user u1: q")
@@ -340,9 +336,8 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	}
 }
 
-// F17: once, reasoning filled the small window of a local model. The texts of the same
-// answers had been dropped, but their reasoning stayed: such a provider requires reasoning
-// beside calls, so the host removed none at all.
+// Bug F17: reasoning filled the small window of a local model. The texts of the same answers had been dropped, but
+// their reasoning stayed: the provider required reasoning beside calls, so the host removed no reasoning at all.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

@@ -5,18 +5,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Episode is the stored state of a pressure episode. An episode opens when the
-// prompt size reaches the high mark. It ends with the bust that frees space down to
-// the low mark. If a bust takes everything that the rules offer and the size stays
-// above the high mark, the episode is stuck.
+// An Episode is the stored state of a pressure episode. An episode opens when the prompt size reaches the high mark. It
+// ends with the bust that frees space down to the low mark. If the size stays above the high mark although a bust
+// removes all that the rules offer, the episode is stuck.
 type Episode struct {
 	Relief Relief
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed of a measured prompt since its
-// measurement. It is subtracted from that measurement until the provider reports a newer
-// one.
+// A Relief is the number of tokens that busts have freed of a measured prompt since its measurement. It is subtracted
+// from the measurement until the provider reports a newer prompt.
 type Relief struct {
 	// Of names the measurement (Size.Measurement).
 	Of     string
@@ -32,8 +30,8 @@ type Stuck struct {
 	Tag, Grace, Band int
 }
 
-// goal returns the prompt size that the pass wants to reach. The head covers the first
-// covered messages.
+// goal returns the prompt size that the pass wants to reach. covered is the number of leading messages that the head
+// covers.
 func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
@@ -70,9 +68,8 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway
-// and the size is more than half way from the low mark to the high one, the pass also
-// does the work of the next episode.
+// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway, and the size is more than half
+// way from the low mark to the high mark, the pass also does the work of the next episode.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -86,8 +83,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 }
 
 // forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or the emergency
-// level if the force level is already reached. For a bust for rent it is the high mark, because from there on the
-// rules may take more.
+// level if the force level is already reached. For a bust for rent, it is the high mark, because from the high mark on
+// the rules may remove more.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))
@@ -98,15 +95,13 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the least number of freed tokens that justifies a bust at the
-// emergency level. The next step would use up a smaller gain at once, so the prefix
-// would be sent again for almost nothing. A smaller bust is made only if the prompt
-// then falls below the emergency level.
+// minEmergency is the least number of freed tokens that justifies a bust at the emergency level. The next step would
+// use up a smaller gain at once, and the prefix would have been sent again for almost nothing. A smaller bust is made
+// only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt reports whether a bust of a live prefix is worth its cost. A flush by the
-// user and a refused prompt are never weighed, and neither is any bust while the price
-// is unknown.
+// isWorthIt reports whether a bust of a live prefix is worth its cost. After a flush by the user or a refused prompt,
+// or while the price is unknown, every bust is worth it.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -119,10 +114,9 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	return a.Price.PaysOff()
 }
 
-// isRelief reports whether the bust puts the next episode far off. It does if the size
-// gets at least half way from the high mark down to the low one, or a tenth of the
-// window below the high mark. A tenth of the window is enough because most of the
-// remaining content is protected by its age. docs/decisions.md has the measurements.
+// isRelief reports whether the bust delays the next episode for long. That is so if the size falls at least half way
+// from the high mark to the low mark, or a tenth of the window below the high mark. A tenth of the window is enough
+// because most of the remaining content is protected by its age. docs/decisions.md has the measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
@@ -142,9 +136,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust. freed is the number of tokens that the
-// bust frees in the measured prompt. edits is the number of its edits. reliefAfter
-// returns nil if the relief stays as it is.
+// reliefAfter returns the relief after a bust. freed is the number of tokens that the bust frees in the measured
+// prompt. edits is the number of its edits. If the relief does not change, reliefAfter returns nil.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {
@@ -167,9 +160,9 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	return Stuck{Tag: s.State.TagCounter, Grace: s.Meta.ReclaimUpTo, Band: band(percent)}
 }
 
-// isStuck reports whether a pass under pressure should add nothing, because it would
-// find the same content as the last one or would act on the same measurement twice.
-// hasNews means that the session has compartments that the head does not show yet.
+// isStuck reports whether a pass under pressure should add nothing. Either it would find the same content as the last
+// pass, or it would act on the same measurement twice. hasNews means that the session has compartments that the head
+// does not show yet.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false

@@ -84,9 +84,8 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// traits are the facts about a message that later passes need, for example whether it
-// has signed reasoning. The session notes them when the message arrives, because
-// keeping them costs less than decoding the message again.
+// traits are the facts about a message that later passes need, for example whether it has signed reasoning. The session
+// finds them when the message arrives, and keeps them, so that it need not decode the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts

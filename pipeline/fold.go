@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A History holds everything that the head can be made of, as it is at the beginning of a
-// pass.
+// A History holds everything from which the head can be made, at the beginning of a pass.
 type History struct {
-	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds those
-	// that a revert has taken, in the order of their publication.
+	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that a revert has
+	// taken, in the order of their publication.
 	Compartments, Withdrawn []chronicle.Compartment
 	Docs                    []history.Doc
 	// Memories and Updates are ordered by id.
@@ -24,20 +23,22 @@ type History struct {
 	Updates  []chronicle.MemoryChange
 	// Notes is the number of open notes that the model has written with ctx_note.
 	Notes int
-	// Promises are the open ones, and those that were closed since the fold of the head. Session is the id of this session.
+	// Promises are the open promises, and the promises that were closed since the head was folded. Session is the id of
+	// this session.
 	Promises []chronicle.Note
 	Session  string
-	// KeyFiles are the files that the project's sessions read most, and those that the head shows. KeyFileTokens is their budget.
+	// KeyFiles are the files that the project's sessions read most, and the files that the head shows. KeyFileTokens is
+	// their budget.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
-	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its
-	// budget for the documents. 0 stands for the default.
+	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
+	// the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head covers
-	// nothing. It frees no space, so it is added, changed and removed only when the prefix is gone anyway, or when
-	// the user asks for a flush.
+	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head
+	// covers no message and frees no space. So it is added, changed and removed only when the prefix is gone anyway, or
+	// when the user asks for a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
@@ -49,7 +50,7 @@ type FoldReason string
 // The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
 // hard pass.
 const (
-	// FoldFirst: the session had no head, or none with a compartment.
+	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
@@ -59,8 +60,7 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head stays as it is. keys names the messages that the head stands
-	// for.
+	// head is nil if the head does not change. keys names the messages that the head replaces.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
@@ -84,7 +84,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return unchanged
 	}
 	shown := s.standing(r.History)
-	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // of memories or promises only
+	tells := a.Cause == CauseFlush && now.Exists() && now.InBaseline == 0 && r.History.StandsAlone // the head shows memories or promises, and no compartment
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
@@ -98,17 +98,17 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// New and changed memories alone do not cause a delta on any other bust. Many busts begin late in the
-	// prompt, and a new delta would make them re-send all of it.
+	// Only a flush makes a delta for new and changed memories alone. Many other busts change only the end of the
+	// prompt, and a new delta would make them send almost all of it again.
 	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt))+len(history.StaleKeyFiles(now.KeyFiles, r.History.KeyFiles)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now. First come the
-// leading published ones that no revert has reached. Then come the withdrawn ones whose
-// messages are back, for example because the user has returned to another branch in Pi.
+// standing returns the compartments whose messages the session has now. First come the leading published compartments
+// that no revert has reached. Then come the withdrawn compartments whose messages are back, for example because the
+// user of Pi has returned to an older branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -140,10 +140,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the leading published compartments that no revert has reached: the
-// array still has their messages, or a summary by the harness or the host's marker hides
-// them. If the array holds no compartment's last message, the summary hides each
-// compartment that was made before it and that has no message in the array.
+// unreverted returns the leading published compartments that no revert has reached: the array still has their messages,
+// or a summary by the harness or the host's marker hides these messages. If the array has the last message of no
+// compartment, the summary hides each compartment that is older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -163,9 +162,9 @@ func (s *array) unreverted(h *History) []chronicle.Compartment {
 	})]
 }
 
-// Standing compares the stored compartments with the array. kept is the number of leading
-// published compartments that no revert has reached. restored holds the withdrawn ones that
-// follow them, because their messages have come back.
+// Standing compares the stored compartments with the array. kept is the number of leading published compartments that
+// no revert has reached. restored holds the withdrawn compartments that follow them, because their messages have come
+// back.
 func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
@@ -181,8 +180,7 @@ func (s *content) hasRestored(r Readings) bool {
 	return kept+len(restored) > max(kept, s.State.Head.Shows())
 }
 
-// CoveredKeys returns the keys of the messages that h stands for. all holds the session's
-// published compartments.
+// CoveredKeys returns the keys of the messages that h replaces. all holds the session's published compartments.
 func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	keys := make(frozen.Keys)
 	for i := range all {
@@ -249,7 +247,7 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	if reason, needed := history.NeedsFold(text, next.BaselineTokens, h.BudgetTokens); needed {
 		return s.fold(r, shown, FoldReason(reason))
 	}
-	if text.Text == next.Delta { // the model was told of the changed memories before
+	if text.Text == next.Delta { // an earlier delta has shown the changed memories
 		return headChange{covered: s.coveredBy(next)}
 	}
 	next.Delta, next.DeltaTokens, next.InDelta = text.Text, text.Tokens, len(shown)-next.InBaseline
@@ -262,9 +260,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover makes h stand for the messages of the compartments in shown, and for every message
-// that stands before the last of these in the array. It returns the keys of these
-// messages. The prompts that h pins are not among them.
+// cover makes h replace the messages of the compartments in shown, and for every message that precedes their last
+// message in the array. It returns the keys of all these messages, without the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
@@ -285,10 +282,10 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// lastInArray returns the key of the compartment's message that comes last in the array. That
-// is mostly its last message. But a compaction that keeps turns puts its request before these
-// turns, although the request is newer. If the array holds none of the messages, lastInArray
-// returns the key of the last one.
+// lastInArray returns the key of the compartment's message that comes last in the array. Usually that is the
+// compartment's last message. But a compaction that keeps turns puts its request before these turns, although the
+// request is newer. If the array holds none of the compartment's messages, lastInArray returns the key of its last
+// message.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -299,14 +296,13 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 	return last
 }
 
-// pinnedShare is the share of the window that a pinned prompt may take if the model has
-// answered it, or if a newer prompt has come. A twentieth of 200,000 tokens holds a long
-// specification.
+// pinnedShare is the share of the window that a pinned prompt may take if the model has answered it, or if a newer
+// prompt has come. For example, a twentieth of 200,000 tokens is enough for a long specification.
 const pinnedShare = 20
 
-// pinned returns the prompts among the first covered messages that stay on the wire. The
-// newest prompt stays until the model has answered it: otherwise the model could not read
-// its task. After the answer, this prompt and the one before it stay if they are small.
+// pinned returns the prompts among the first covered messages that stay on the wire. The newest prompt stays until the
+// model has answered it, because otherwise the model could not read its task. After the answer, this prompt and the
+// prompt before it stay if they are small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -360,8 +356,7 @@ func (e *entry) endsTurn() bool {
 		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)
 }
 
-// changeTo returns the change from the session's head to next, which stands for the
-// messages in keys.
+// changeTo returns the change from the session's head to next, which replaces the messages in keys.
 func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
 	c.freed, _ = s.freedByHead(c, len(s.entries))

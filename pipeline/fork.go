@@ -12,12 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// fingerprint identifies a unit across copies of its session. A fork gives new ids to
-// messages and parts. It keeps each message's time, the order, the content and the call
-// ids. Tool outputs are not included, because the harness may later prune them in one of
-// the two sessions. If a message has no time, its key takes the place of the time, provided
-// that the harness keeps keys in a fork. If the harness does not, the unit could be
-// mistaken for another one, so fingerprint returns 0, which matches nothing.
+// fingerprint identifies a unit across copies of its session. A fork gives new ids to messages and parts. It keeps each
+// message's time, the order, the content and the call ids. Tool outputs are not included, because the harness may later
+// prune them in one of the two sessions. If a message has no time, its key replaces the time, provided that the harness
+// keeps keys in a fork. If the harness gives new keys, the unit could be mistaken for another unit. Then fingerprint
+// returns 0, which matches no unit.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -46,9 +45,9 @@ func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	return n
 }
 
-// stamp keeps a known unit's fingerprint up to date. The harness may wrap a user's
-// text while the message waits in the queue, and unwrap it later, so the fingerprint
-// of a user text can change. Units that an older host stored have no fingerprint yet.
+// stamp keeps a known unit's fingerprint up to date. The harness may wrap a user's text while the message waits in the
+// queue, and unwrap it later, so the fingerprint of a user text can change. Units that an older release of the host has
+// stored have no fingerprint yet.
 func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Part) {
 	if u.Fingerprint != 0 && (m.Role != transcript.User || p.Kind != transcript.Text) {
 		return
@@ -115,31 +114,28 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown has an entry for each message of the copy in which no unit is known, for
-	// example a failed answer. It maps the message's key to the key of the message directly
-	// after it. Only this neighbour shows which message of the original was copied.
+	// Unknown has an entry for each message of the copy in which no unit is known, for example a failed answer. It maps
+	// the message's key to the key of the message directly after it. Only this next message shows which message of the
+	// original was copied.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with a summary by the harness, which hides older
 	// messages. Summary is the key of the newest summary in the original, empty if the
 	// original has made no pass since it was compacted.
 	IsCompacted bool
 	Summary     string
-	// Next is the key of the answer directly after the copy of the original's newest
-	// message with units. The original has no units for that answer, because it made no pass after it.
-	// Next is empty if no answer follows.
+	// Next is the key of the answer directly after the copy of the original's newest message with units. The original
+	// has no units for that answer, because it has made no pass since that answer. Next is empty if no answer follows.
 	Next string
-	// GoesOn means that the copy has answers of its own after the copied messages. The host
-	// knows nothing about the wires that they answered, for example because its database was
-	// lost.
+	// GoesOn means that the copy has answers of its own after the copied messages. The host does not know the wires
+	// that these answers followed, for example because its database was lost.
 	GoesOn bool
 }
 
-// CopyOf finds the messages of the array that are copies from the session that units belong
-// to. Units must ascend by tag. Neither the place of a message nor its tags matter: a
-// compaction that keeps turns puts its summary before older messages, and the text of an
-// aborted answer may be stored after newer messages. A message is a copy if one of its units
-// is: the others can have changed since the original's newest pass. The messages after the
-// last copy are the session's own.
+// CopyOf finds the messages of the array that are copies from the session that units belong to. Units must ascend by
+// tag. Neither the place of a message nor its tags matter: a compaction that keeps turns puts its summary before older
+// messages, and the text of an aborted answer may be stored after newer messages. A message is a copy if one of its
+// units is a copy, because its other units can have changed since the original's newest pass. The messages after the
+// last copied message are the session's own.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -179,7 +175,7 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 			c.Unknown[o[i-1].key] = o[i].key
 		}
 	}
-	next := end // behind messages that have no units, for example an update of the system prompt
+	next := end // skip messages without units, for example an update of the system prompt
 	for next < len(o) && o[next].role != transcript.Assistant && len(o[next].units) == 0 {
 		next++
 	}
@@ -199,8 +195,8 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 }
 
 // original returns the key of the message that m copies, or "" if m copies none. If the harness keeps keys in a copy,
-// that is the message with m's own key. Otherwise it is the first message that shares a unit with m and of which no
-// copy was found yet.
+// the original has m's own key. Otherwise it is the first message that shares a unit with m and has no other copy so
+// far.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {
@@ -220,9 +216,9 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 // Moved translates the original's gauge to the copy.
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
-		// The newest usages of the copy measure unknown wires: the raw array if the host was
-		// away, or one with a head that was lost. No message has an empty key, so the gauge
-		// treats the measured message as reverted and distrusts these usages.
+		// The newest usages of the copy measure unknown wires: the raw array if no host was running, or a wire with a
+		// head that was lost. With an empty key, which no message has, the gauge treats the measured message as
+		// reverted, and ignores these usages.
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}

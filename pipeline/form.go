@@ -8,9 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Form is one part of a message, with what the provider gets of it.
+// A Form is one part of a message, as the harness has it and as the provider gets it.
 type Form struct {
-	// Tag is that of the part's unit, 0 if the part has none. Label describes the part, as Labels does.
+	// Tag is the tag of the part's unit, or 0 if the part is no unit. Label describes the part to a person (see
+	// Session.Labels).
 	Tag   int
 	Label string
 	// Raw is the part as the harness sends it. Sent is its form on the wire, nil if it is not sent.
@@ -18,8 +19,8 @@ type Form struct {
 	Sent *transcript.Part
 }
 
-// FormsOf returns the parts of a message as the last rendering has sent them. It returns none for a message that the
-// array does not hold. It decodes the message again, so a pass must not call it.
+// FormsOf returns the parts of a message as the last rendering has sent them. If the array does not hold the message,
+// it returns no parts. It decodes the message again, so a pass must not call it.
 func FormsOf(s *Session, messageKey string) []Form {
 	i, ok := s.index[messageKey]
 	if !ok || s.entries[i].isMarker() {
@@ -32,7 +33,7 @@ func FormsOf(s *Session, messageKey string) []Form {
 	if err != nil {
 		return nil
 	}
-	sent := s.Codec.Decode(patched) // its parts are in the places of the raw ones, because none is removed
+	sent := s.Codec.Decode(patched) // its parts have the same indexes as the raw parts, because none is removed
 	forms, keys := make([]Form, 0, len(m.Parts)), newUnitKeys(&m)
 	for j := range min(len(m.Parts), len(sent.Parts)) {
 		p := m.Parts[j]
@@ -48,7 +49,7 @@ func FormsOf(s *Session, messageKey string) []Form {
 	return forms
 }
 
-// withoutRemovals returns the patch without the operations that remove whole parts, and the paths of those parts.
+// withoutRemovals returns the patch without the operations that remove whole parts, and the paths of the removed parts.
 func withoutRemovals(patch schema.Patch, m *transcript.Message, paths transcript.Paths) (rest schema.Patch, gone map[string]bool) {
 	gone = make(map[string]bool)
 	results := []string{paths.Message, paths.Results}

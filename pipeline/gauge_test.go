@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A provider counts the wires of a world differently from the host: base tokens for the
-// prompt without its messages, and perToken tokens for each token that the host counts.
+// A provider counts the wires of a world in its own way: base tokens for the prompt without its messages, and perToken
+// tokens for each token of the host's count.
 type provider struct {
 	w        *world
 	base     int
@@ -86,9 +86,9 @@ func (p *provider) wantSize(t *testing.T, real int) {
 
 func percentOf(tokens int) float64 { return float64(tokens) / 200 } // the window has 20,000 tokens
 
-// busted returns a session that has filled its window and then freed space by a bust. The array still has all
-// messages, with the usages from before the bust. The result before is the number of messages before the step that
-// caused the bust.
+// busted returns a session that has filled its window, and has then freed space by a bust. Its array still has all
+// messages, with the usages from before the bust. before is the number of messages before the step that caused the
+// bust.
 func busted(t *testing.T, base int, perToken float64) (p *provider, before int) {
 	t.Helper()
 	p = newProvider(t, base, perToken)
@@ -105,8 +105,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 }
 
 // A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the other
-// covered messages come back. Once, the host went on counting the head instead of these messages: 5,058 tokens,
-// although 13,880 were sent.
+// covered messages come back. The bug: the host still counted the head, and not these messages: 5,058 tokens, although
+// 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -140,9 +140,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Once, in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next bust
-// made the prompt small again. The host then estimated 289 tokens, although 4,781 were sent, because it subtracted more
-// messages than the reported prompt had held. The same could happen in a fork.
+// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next
+// bust made the prompt small again. The host then estimated 289 tokens, although 4,781 were sent, because it subtracted
+// more messages than the reported prompt had held. A fork could have this estimate, too.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -174,8 +174,8 @@ func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	}
 }
 
-// showsSummary publishes a summary of all messages but the newest ones, shows it, and asserts that the host then knows
-// the size of the prompt.
+// showsSummary publishes a summary of all but the newest messages, shows it, and asserts that the host then knows the
+// size of the prompt.
 func (p *provider) showsSummary(t *testing.T, newest int) {
 	t.Helper()
 	p.w.publish(len(p.w.raw)-newest, 50)
@@ -188,8 +188,8 @@ func (p *provider) showsSummary(t *testing.T, newest int) {
 	p.wantSize(t, p.prompt())
 }
 
-// Once, a summary replaced messages that had come after the newest usage. The host counts such messages itself, but it
-// subtracted them from the measured prompt as well: it estimated 1,592 tokens, although 5,193 were sent.
+// Fixed bug: a summary replaced messages that had come after the newest usage. The host counts these messages itself,
+// but it also subtracted them from the measured prompt, and estimated 1,592 tokens, although 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -205,7 +205,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 }
 
 // In Pi, the user goes back before an answer, a bust makes the prompt small, and the user returns to the answer. Its
-// usage reports the prompt before the bust. Once, the host believed it: 16,447 tokens, although 6,361 were sent.
+// usage reports the prompt before the bust. The bug: the host used this usage, and estimated 16,447 tokens, although
+// 6,361 were sent.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -230,8 +231,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// When a summary replaces messages, their thinking is gone too. Once, after a revert, the host went on counting that
-// thinking: it estimated 12,911 tokens, although 3,959 were sent.
+// When a summary replaces messages, it also removes their thinking. The bug: after a revert, the host still counted
+// this thinking: it estimated 12,911 tokens, although 3,959 were sent.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -239,7 +240,7 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// The thinking is gone, too, when the harness itself summarises the session. Once, the host went on counting it: it
+// A summary of the harness itself also removes the thinking. The bug: the host still counted this thinking, and
 // estimated 7,273 tokens, although 2,746 were sent (-seed 3915213).
 func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
@@ -270,10 +271,10 @@ func (p *provider) compact() {
 		message("ac", "assistant", p.w.now, obj{"summary": true, "tokens": obj{"input": 16_800}}, textPart("pac", weighing(200))))
 }
 
-// D5: once, after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
+// Bug D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
 // estimated 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
-	// One revert goes to the measurement that the bust was based on, the other one to an earlier measurement.
+	// One revert goes back to the measurement on which the bust was based, the other to an earlier measurement.
 	for _, back := range []int{0, 2} {
 		for _, perToken := range []float64{0.8, 1, 1.3} {
 			for _, restarts := range []bool{false, true} {
@@ -303,12 +304,12 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's edits, its
-// wire has all the content. Once, the host estimated 58 % when the real size was 337 %. A lost database has the same
-// effect.
+// Bug D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's edits,
+// its wire has all the content. The bug: the host estimated 58 % when the real size was 337 %. The estimate is also
+// wrong after the database was lost.
 //
-// F16: the next bust frees most of that prompt. Once, the host subtracted the freed tokens by its own count and not by
-// the provider's: it estimated 18,822 tokens when it sent 7,876.
+// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens by its own count and
+// not by the provider's: it estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -342,8 +343,8 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// D5: if a session only grows, or is new to the host, its usage reports the current wire, and the host uses it
-// unchanged.
+// Bug class D5: if a session only grows, or is new to the host, its usage reports the current wire, and the host uses
+// it unchanged.
 func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {
@@ -361,8 +362,8 @@ func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	}
 }
 
-// D5: when a harness summarises a session, it sends a separate prompt. The usage of the
-// summary says nothing about the array that begins with it.
+// Bug class D5: when a harness summarises a session, it sends a separate prompt. The usage of the summary says nothing
+// about the array that begins with it.
 func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	for p.prompt() < 11_000 {
@@ -376,8 +377,8 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 }
 
 // After the database is lost, nothing records that the newest prompt lacked the dropped output. There is only one sign:
-// the array has grown since the previous prompt, but the prompt has not. Once, the host trusted that prompt's usage,
-// and after the next revert it estimated 44 tokens instead of 1,135.
+// the array has grown since the previous prompt, but the prompt has not. The bug: the host used the usage of the newest
+// prompt, and after the next revert it estimated 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -396,9 +397,9 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// Once, OpenCode had pruned the outputs of old steps. So the reported prompts had grown by much more than the array
-// still showed. A host that was new to the session concluded that the provider counts two tokens for each token that the
-// host counts.
+// If OpenCode has pruned the outputs of old steps, the reported prompts have grown by much more than the array still
+// shows. The bug: a host that was new to such a session concluded that the provider counts two tokens for each token of
+// the host's count.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -412,7 +413,29 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p.wantSize(t, real)
 }
 
-// If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. Once, as long as no
+// Fixed bug: a result kept the host's count that it had before OpenCode pruned it. If the user then reverted the newest
+// answers, the host estimated 6,540 tokens when 3,913 were to be sent, and a bust for rent removed 2,688 tokens that
+// were gone.
+func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		p := newProvider(t, 1000, 1)
+		p.turn(12, 800)
+		old := len(p.w.raw)
+		p.turn(2, 100)
+		for i, raw := range p.w.raw[:old] {
+			p.w.replace(i, bytes.Replace(raw, []byte(`"output":`), []byte(`"time":{"start":1,"end":2,"compacted":3},"output":`), 1))
+		}
+		p.turn(2, 100)
+		p.revert(old)
+		if restarts {
+			p.w.restart()
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
+// If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. The bug: as long as no
 // token ratio was learned, one token of the host counted as one of the provider's. If the next answer reported no
 // usage, the host then estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
@@ -426,8 +449,9 @@ func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// F20: once, while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
-// had dropped. When the host ran again, it trusted their usage: 27,036 tokens, although the next wire had 10,012.
+// Bug F20: while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
+// had dropped. When the host ran again, it used the usage of these requests, and estimated 27,036 tokens, although the
+// next wire had 10,012.
 func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, isUnchanged := range []bool{true, false} {
@@ -457,8 +481,8 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-// The estimated size stays near the provider's count in any history of a session: within a factor of 1.5, or
-// within 600 tokens and the error of a bust that is not measured yet.
+// In any history of a session, the estimated size stays near the provider's count: within a factor of 1.5, or within
+// 600 tokens. If the newest bust is not measured yet, its error is added to the 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))

@@ -67,15 +67,14 @@ func (m *headMemo) render(codec transcript.Codec) {
 		decoded := codec.Decode(raw)
 		wire := render.WireMessageOf(&decoded)
 		m.end.wireChain = m.end.wireChain.next(wire.Hash())
-		// The harness has no such message, so the raw one is empty.
+		// The harness has no such message, so the raw message is empty.
 		m.rendered = append(m.rendered, render.Rendered{Raw: render.WireMessage{Key: wire.Key, Role: wire.Role}, Wire: wire})
 	}
 }
 
-// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one
-// on each block of the system prompt and two on the newest messages. If the system prompt
-// has several blocks, a breakpoint of ours would be one too many, and the newest message
-// would lose its own.
+// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one breakpoint on each block
+// of the system prompt and two on the newest messages. If the system prompt has several blocks, a breakpoint on the
+// acknowledgement would be one too many, and the newest message would lose its breakpoint.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -84,8 +83,8 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// harnessBreakpoints is the number of breakpoints that a harness sets after the system
-// prompt: two on the newest messages, or one there and one on the tools.
+// harnessBreakpoints is the number of breakpoints that a harness sets after the system prompt: two on the newest
+// messages, or one on the newest message and one on the tools.
 const harnessBreakpoints = 2
 
 // coveredBy returns how many messages at the beginning of the array the head covers, its
@@ -99,7 +98,7 @@ func (s *array) coveredBy(h frozen.Head) int {
 	return 0
 }
 
-// isCovered reports whether the head of the shown state stands for entry i.
+// isCovered reports whether the head that is shown replaces entry i.
 func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.entries[i].staysBehind(s.shown.Head)
 }
@@ -109,9 +108,9 @@ func (s *memo) isCovered(i int) bool {
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
 // isReverted reports whether a revert has taken messages that the head covers. The last message that the head covers
-// may also be missing because a summary of the harness or the host's marker hides it. But a summary or marker hides
-// all covered messages. So if an earlier one is still in the array, that last one was reverted. This happens in Pi
-// when the user looks at another branch that has a summary.
+// may also be missing because a summary of the harness or the host's marker hides it. But a summary or marker hides all
+// covered messages. So if an earlier covered message is still in the array, the last one was reverted. This happens in
+// Pi when the user looks at another branch that has a summary.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
@@ -149,11 +148,10 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns the changes of the head for the client. start is the number of messages
-// that are cut off at the beginning of the array. pinned holds the keys of those that stay
-// nevertheless. messages holds the head's messages, if the client does not have them yet.
-// isCleared means that the client must forget the head that it has. HeadMutation assumes that
-// the client receives the answer.
+// HeadMutation returns the changes of the head for the client. start is the number of messages that are cut off at the
+// beginning of the array. pinned holds the keys of those messages among them that stay. messages holds the head's
+// messages, if the client does not have them yet. isCleared means that the client must forget the head that it has.
+// HeadMutation assumes that the client receives the answer.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -116,8 +116,8 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
-// Documents are a reason for a head even before anything is summarised. Such a head appears once the prefix is
-// lost, stays unchanged, and gets compartments as soon as there are some.
+// Documents are a reason for a head even before anything is summarised. The head for documents appears when the prefix
+// is lost, stays unchanged, and gets compartments as soon as there are some.
 func TestHeadStandsAlone(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 2)
@@ -216,7 +216,7 @@ func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	}
 }
 
-// A revert takes each compartment whose last message it removes, and no other one.
+// A revert withdraws each compartment whose last message it removes, and no other compartment.
 func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(9, 50)
@@ -239,7 +239,7 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness's own compaction removes the covered messages and some later ones, the head stays as it is. The
+// If the harness's own compaction removes the covered messages and some later messages, the head does not change. The
 // summary of the harness follows the head.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
@@ -256,8 +256,9 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// Once, in Pi, the user looked at another branch that has a summary. The array then lacked the last message that the
-// head covers, but still had an earlier covered one. The head stayed, and that earlier message read "[dropped]".
+// Fixed bug: in Pi, the user looked at another branch that has a summary. The array then lacked the last message that
+// the head covers, but still had an earlier covered message. The head stayed, and that earlier message read
+// "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)
@@ -275,8 +276,8 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
-// Once, messages of the tail were missing from the wire: the head covered every unit up to a tag, but an old message
-// had got a new unit with a high tag, for example the text of an aborted answer that the harness stores late.
+// Fixed bug: messages of the tail were missing from the wire: the head covered every unit up to a tag, but an old
+// message had got a new unit with a high tag, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -304,7 +305,7 @@ func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	}
 }
 
-// Once, while the database was locked, a request still carried the summary of reverted messages.
+// Fixed bug: while the database was locked, a request still carried the summary of reverted messages.
 func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -327,8 +328,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns.
-// The code that reads the harness's store numbers messages by time, and so does the head.
+// The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns. The
+// head numbers messages by time, as the code that reads the harness's store numbers them.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -351,9 +352,9 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but stands in front of them. If a
-// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head
-// and tail.
+// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. If a
+// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head and
+// tail.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -372,8 +373,7 @@ func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	}
 }
 
-// The head takes the covered messages off the prompt at once, so the rules do not take
-// more than is still needed.
+// A fold removes the covered messages before the pass asks the rules, so the rules remove only what is still needed.
 func TestFoldCountsBeforeTheRules(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

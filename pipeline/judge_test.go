@@ -26,7 +26,7 @@ var (
 	judgedSteps  = flag.Int("judged-steps", 30, "the most passes of a random session")
 )
 
-// arrays returns the raw array, and the array that the client turns it into.
+// arrays returns the raw array, and the array that the client makes from it.
 func (w *world) arrays() (raw, wire []mjson.Value) {
 	codec := w.codec
 	wire = slices.Clone(w.head)
@@ -41,7 +41,7 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 // sendTo sends the newest pass to the judge.
 func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
-	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
+	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another profile
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
 	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
@@ -63,8 +63,8 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	}
 }
 
-// If the request that a harness makes from the raw array keeps the provider's rules,
-// the request made from our wire keeps them too, for random sessions.
+// If the request that a harness makes from the raw array keeps the provider's rules, the request that is made from the
+// host's wire keeps them, too. The sessions are random.
 func TestJudgeRandomSessions(t *testing.T) {
 	bothCodecs(t, judgeRandomSessions)
 }
@@ -98,7 +98,7 @@ func judgeRandomSessions(t *testing.T, codec transcript.Codec) {
 	}
 }
 
-// No wire in the stories breaks a rule of its provider.
+// No wire of a story breaks a rule of its provider.
 func TestJudgeStories(t *testing.T) {
 	j := judge.Needs(t)
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -379,8 +379,8 @@ func (h *wildLife) file() obj {
 	return obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64," + onePixel}
 }
 
-// answer adds a step of the model. In rare cases the model goes on after the end of
-// its turn, as it does when a status is posted while the turn runs.
+// answer adds a step of the model. In rare cases the model continues after the end of its turn, for example because a
+// status was posted while the turn ran.
 func (h *wildLife) answer() {
 	if h.isDone && !h.one(10) {
 		h.user()
@@ -465,7 +465,7 @@ func (h *wildLife) thinking() (parts []obj) {
 			text = ""
 		}
 		p := obj{"id": h.id("p"), "type": "reasoning", "text": text}
-		if proof != nil && !h.one(12) { // if a stream breaks off, there is no signature
+		if proof != nil && !h.one(12) { // an answer whose stream broke off has no signature
 			p["metadata"] = proof
 		} else if text == "" {
 			continue

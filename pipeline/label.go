@@ -11,9 +11,8 @@ import (
 // maxLabel bounds a label, in bytes.
 const maxLabel = 160
 
-// Labels describes the units of messages to a person, by unit key: a text by its first
-// words, a file by its name, a call by its most telling argument. It decodes the messages
-// again, so a pass must not call it.
+// Labels describes the units of messages to a person, by unit key: a text by its first words, a file by its name, a
+// call by the argument that distinguishes it best. It decodes the messages again, so a pass must not call it.
 func (s *Session) Labels(messageKeys map[string]bool) map[string]string {
 	labels := make(map[string]string)
 	for messageKey := range messageKeys {
@@ -45,11 +44,10 @@ func labelOf(p *transcript.Part) string {
 	return firstWords(p.Text)
 }
 
-// tellingArguments are the names of arguments that tell calls of one tool apart, the most
-// telling first.
+// tellingArguments are the names of arguments by which a person can distinguish the calls of one tool, the best first.
 var tellingArguments = []string{"filePath", "file_path", "path", "command", "pattern", "query", "url", "description", "name"}
 
-// argumentOf returns the most telling argument of a call, or all arguments as JSON.
+// argumentOf returns the first of the tellingArguments that a call has, or all arguments as JSON.
 func argumentOf(input json.Value) string {
 	var arguments map[string]json.Value
 	if json.Unmarshal(input, &arguments) == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A label tells calls of one tool apart by the file, or else by the command, or else by
-// all arguments.
+// A call's label is its file. If it has no file, the label is its command, or else all its arguments.
 func TestLabelNamesTheContentOfAUnit(t *testing.T) {
 	long := strings.Repeat("é", maxLabel)
 	for _, c := range []struct {

@@ -8,16 +8,14 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// While thinking is on, Claude refuses a request whose last answer has calls and does not
-// begin with thinking. Any answer may become the last one: when the user speaks in the
-// middle of a turn, when a turn is aborted, and after a revert. So an answer has to keep
-// some contents because of the messages after it. A revert may change which contents these
-// are, even on a pass that may not edit. So they are not stored as edits, but found anew in
-// the transcript. While the array only grows, this changes no wire: the rules spare the
-// newest answer and the results before it (View.unread and View.separating in
-// pipeline/rule).
+// While thinking is on, Claude refuses a request whose last answer has calls and does not begin with thinking. Any
+// answer may become the last one: when the user writes in the middle of a turn, when a turn is aborted, and after a
+// revert. So the messages after an answer decide which of its contents have to stay. A revert may change this even on a
+// pass that may not edit. So it is not stored as an edit, but computed again from the transcript. While the array only
+// grows, this changes no wire: the rules leave the newest answer and the results before it unchanged (View.unread and
+// View.separating in pipeline/rule).
 
-// spared says which contents of a message stay because of its place in the turn.
+// spared says whether a call and whether a text of a message stay because of the message's place in the turn.
 type spared struct{ call, text bool }
 
 // sparedOf returns the contents of entry i that have to stay.
@@ -26,10 +24,10 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds the rendered messages for which sparedOf now returns something else than
-// when they were rendered, and marks them to be rendered again. For any message, sparedOf
-// looks no further than the next two messages that end an answer. So reviewEnd looks at the last two rendered messages
-// that end an answer, and at all messages between and after them.
+// reviewEnd finds the rendered messages for which sparedOf now returns another value than at their rendering, and marks
+// them to be rendered again. sparedOf reads the messages after an entry only up to the second that ends an answer. So
+// reviewEnd looks only at the last two rendered messages that end an answer, and at all messages between and after
+// them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -42,19 +40,17 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire. That is so
-// if entry i, or the next step after it, ends its turn with calls and signed thinking.
-// The step that ends the turn may become the last answer of the array, for example after
-// a revert, and Anthropic wants that answer to begin with its thinking. If the step
-// vanished, an answer without thinking could become the last one. If the step before it
-// kept no result, the two would fuse, and the last answer would lose its thinking.
+// hasToKeepCall reports whether one call of entry i has to stay on the wire. It has to stay if entry i, or the next
+// step after it, ends its turn with calls and signed thinking. The step that ends the turn may become the last answer
+// of the array, for example after a revert, and Anthropic requires that the last answer begins with its thinking. If
+// this step vanished, an answer without thinking could become the last one. If the step before it kept no result, the
+// two steps would fuse, and the last answer would lose its thinking.
 //
 // The provider joins an answer without calls with the next answer, so the thinking may be
 // in a message before the calls.
 //
-// The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
-// as a skeleton. Frame.KeepsCall brings a call back if all calls were removed before the
-// answer had to keep one.
+// For the rules, such an answer has Message.KeepsCall, and they leave one of its calls on the wire as a skeleton.
+// Frame.KeepsCall brings a call back if all calls were removed before the answer had to keep one.
 func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
@@ -69,10 +65,9 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
-// hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
-// that has become the last answer of its turn, after other answers with calls. If it
-// vanished, one of these would be the last answer, and that one would have to begin with
-// thinking. The host does not know whether the next request switches thinking on.
+// hasToKeepText reports whether entry i has become the last answer of its turn, after answers with calls, and is an
+// empty shell or an answer with an empty text. If it vanished, an answer with calls would be the last one, and would
+// have to begin with thinking. The host does not know whether the next request switches thinking on.
 //
 // An empty answer gets its text only once a user message follows it. At the end of the
 // array, a text would ask the provider to continue an answer.
@@ -94,8 +89,8 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether an older answer with calls could become the last answer
-// if the message vanished, at a provider that wants such an answer to begin with thinking.
+// mayExposeCalls reports whether the provider requires that a last answer with calls begins with thinking, and an older
+// answer with calls could become the last answer if this message vanished.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }
@@ -113,8 +108,8 @@ func (s *array) isJoinable(i int) bool {
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether the user speaks directly after entry i, and signed
-// thinking is in the entry or in an earlier answer that the provider joins with it.
+// endsTurnThinking reports whether a message of the user follows directly after entry i, and the entry, or an earlier
+// answer that the provider joins with it, has signed thinking.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false

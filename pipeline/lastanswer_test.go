@@ -9,10 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// J9: once, the calls of three steps were dropped. The thinking of these steps was
-// removed with the calls, or because the step fused with the previous one. Then the user
-// reverted the rest of the turn, and one of these steps became the last answer. Anthropic
-// refuses a last answer that has calls and does not begin with its thinking.
+// Bug J9: the calls of three steps were dropped. The thinking of these steps was removed with the calls, or because the
+// step fused with the previous step. Then the user reverted the rest of the turn, and one of these steps became the
+// last answer. Anthropic refuses a last answer that has calls and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -45,9 +44,8 @@ func (s *story) lastAnswerIs(key string) {
 	}
 }
 
-// J10: once, an answer that failed before the newest step counted as the step directly
-// before it. The provider sees nothing of a failed answer, so its calls separate nothing,
-// and the newest step lost its thinking.
+// Bug J10: an answer that failed before the newest step counted as the step directly before it. The provider does not
+// see a failed answer, so its calls do not separate the steps around it, and the newest step lost its thinking.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -61,9 +59,8 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	}
 }
 
-// J11: once, a status that only the user sees stood after the newest step. So the results
-// of that step counted as read. In an emergency, the pass dropped them before the model
-// had seen them.
+// Bug J11: a status that only the user sees followed the newest step. So the results of this step counted as read, and
+// in an emergency the pass dropped them before the model had seen them.
 func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -77,8 +74,8 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// J12: once, the host had removed every step around an empty answer. OpenCode sends an empty text to most providers,
-// and the SDK for Claude turns that into a message without content, which the provider refuses.
+// Bug J12: the host had removed every step around an empty answer. OpenCode sends an empty text to most providers, and
+// the SDK for Claude turns that into a message without content, which the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -86,7 +83,7 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 			s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")), message("a1", "assistant", s.w.now, nil, obj{"type": "step-start"}, part))
 			s.happen("user u2: n")
 			_, wire := s.w.arrays()
-			// Where the harness leaves empty parts out, we do not touch them.
+			// If the harness leaves empty parts out, the host does not touch them.
 			if sends := strings.Contains(string(wire[1]), `"type":"`+name+`"`); sends != p.DropsEmptyText {
 				t.Errorf("%s: the empty answer is %s", p.Name, wire[1])
 			}
@@ -95,9 +92,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// J14: once, the synthetic todo list stood at the end of an answer without calls. A new
-// prompt or a revert made it the last answer. Because of the list, that answer had a call
-// but did not begin with thinking.
+// Bug J14: the synthetic todo list was at the end of an answer without calls. A new prompt or a revert made it the last
+// answer. Because of the list, that answer had a call but did not begin with thinking.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -112,9 +108,9 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// J14: once, the only call of an answer had been dropped, and its thinking with it. The synthetic todo list still stood
-// at that answer, because a later step followed, although that step was no longer on the wire. After a revert, the
-// list's call stood in the last answer, which had no thinking.
+// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was still
+// added to that answer, because a later step followed it, although this step was not on the wire. After a revert, the
+// list's call was in the last answer, which had no thinking.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -127,9 +123,8 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	}
 }
 
-// J15: once, a turn ended with a notice, which was removed as an empty shell. So the step
-// before it became the last answer. That step did not begin with thinking, because the
-// model had not thought in this session before.
+// Bug J15: a turn ended with a notice, which was removed as an empty shell. So the step before it became the last
+// answer. That step did not begin with thinking, because the model had not thought in the session until then.
 func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -143,9 +138,8 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// F9: once, the newest call of an answer was dropped first. Since the answer has to keep
-// a call, another one stayed as a skeleton. When that skeleton was removed, the newest
-// call came back.
+// Bug F9: the newest call of an answer was dropped first. The answer has to keep a call, so another call stayed as a
+// skeleton. When that skeleton was removed, the newest call came back.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -159,9 +153,9 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// F10: once, an answer with an empty text ended a turn. It was removed, because the provider refuses empty texts. So
-// the step before it became the last answer, which has calls and does not begin with thinking. F25: the same happened
-// at an unknown provider, which may be a gateway in front of Claude.
+// Bug F10: an answer with an empty text ended a turn. It was removed, because the provider refuses empty texts. So the
+// step before it became the last answer, which has calls and does not begin with thinking. F25: the same happened at an
+// unknown provider, which may be a gateway in front of Claude.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -175,10 +169,10 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// F24: once, the model ended its turn, and went on without a prompt: an answer with thinking and a text, and directly
-// after it a step with calls. The provider sees them as one answer, which begins with the thinking of the first. The
-// rules looked only at the step, which has no thinking. So the call before the two was dropped. The answer then fused
-// with the text beside that call, and lost its thinking.
+// Bug F24: the model ended its turn with an answer of thinking and a text, and then continued without a prompt:
+// directly after it came a step with calls. The provider sees them as one answer, which begins with the thinking of the
+// first. The rules looked only at the step, which has no thinking. So the call before the two was dropped. The answer
+// then fused with the text beside that call, and lost its thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -200,7 +194,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 			s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 		}
 
-		// The user speaks directly after the step.
+		// The user writes directly after the step.
 		s = begin(t, profile, 1)
 		s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nuser u2: n\n" +
 			"assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
@@ -210,9 +204,9 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// F26: once, the model thought, and ended its turn without calls. The next pass removed the call before that answer.
-// Then the model went on with another step, without a prompt in between. Anthropic sees the answer and the step as one,
-// so the last answer began with an older text.
+// Bug F26: the model thought, and ended its turn without calls. The next pass removed the call before that answer. Then
+// the model continued with another step, without a prompt in between. Anthropic sees the answer and the step as one, so
+// the last answer began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
@@ -244,8 +238,8 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// F25: at an unknown provider, dropping the only call of a step removes the whole step. Once, that step had ended a
-// turn, so the step before it became the last answer, which does not begin with thinking.
+// Bug F25: at an unknown provider, dropping the only call of a step removes the whole step. If this step had ended a
+// turn, the step before it became the last answer, and it does not begin with thinking.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"
@@ -265,8 +259,8 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 }
 
-// Once, the shim of OpenCode 2 did not know when the newest answer was written, because events were lost. Each of
-// these passes busted as if the provider had dropped the prefix.
+// If events were lost, the shim of OpenCode 2 does not know when the newest answer was written. The bug: each pass
+// after such an answer busted as if the provider had dropped the prefix.
 func TestAnswerOfUnknownTimeIsNotIdle(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w = newWorldOf(t, transcript.OpenCode2{}, true, 1)

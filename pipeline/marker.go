@@ -2,16 +2,15 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// MarkerProvider is the provider that the summary of the host's compaction marker
-// names.
+// MarkerProvider is the name of the provider in the summary of the host's compaction marker.
 const MarkerProvider = "magicctx"
 
-// isMarker reports whether the message is the summary of the host's compaction marker.
-// Its text is for a harness without a host, so it is never on the wire.
+// isMarker reports whether the message is the summary of the host's compaction marker. The summary is for the time when
+// no host runs, so it is never on the wire.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
-// isBoundary reports whether entry i is the prompt at which the host's compaction marker
-// stands. The harness puts the marker's summary after this prompt, and before the next one.
+// isBoundary reports whether entry i is the prompt with the host's compaction marker. The harness puts the marker's
+// summary after this prompt, and before the next prompt.
 func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false
@@ -24,9 +23,8 @@ func (s *array) isBoundary(i int) bool {
 	return false
 }
 
-// Marker returns the key of the message that the array begins with because of the host's
-// compaction marker. The key is empty if the array begins with the session's first
-// message, or if the harness has compacted the session itself.
+// If the array begins at the host's compaction marker, Marker returns the key of its first message. The key is empty if
+// the array begins with the session's first message, or if the harness has compacted the session itself.
 func (s *array) Marker() (boundary string) {
 	for i := range s.entries {
 		if s.entries[i].isMarker() {

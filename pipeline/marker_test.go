@@ -81,9 +81,8 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	return text
 }
 
-// A marker hides only messages that the head stands for. So the wire and the ordinals do
-// not depend on the place of the marker, even after a restart. The next fold then also
-// covers the newly published messages, and no others.
+// A marker hides only messages that the head replaces. So the wire and the ordinals do not depend on the place of the
+// marker, even after a restart. The next fold then also covers the newly published messages, and no others.
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")

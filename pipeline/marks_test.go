@@ -54,9 +54,8 @@ func TestLowMark(t *testing.T) {
 	}
 }
 
-// If the prompt grows fast, busts follow each other soon, and each one writes the
-// remaining content again: the low mark goes down. If the prompt grows slowly, the low
-// mark may stay high.
+// If the prompt grows fast, busts follow each other soon, and each bust writes the remaining content again. So the low
+// mark is lower. If the prompt grows slowly, the low mark may stay high.
 func TestLowMarkFollowsGrowth(t *testing.T) {
 	m := marks{high: 100_000, price: quarterAndTenth}
 	m.growth = 100

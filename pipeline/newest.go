@@ -7,13 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel says which model the next request goes to, if the harness's messages do not
-// name it. The zero Model leaves the answer to the messages.
+// AskModel sets the model of the next request, if the harness's messages do not name it. The zero Model means that the
+// messages name it.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model that the next request goes to: the model given to AskModel, or
-// else the model that the newest user message names. If neither is known, it returns the
-// last pass's model.
+// Model returns the model of the next request: the model given to AskModel, or else the model that the newest user
+// message names. If neither is known, it returns the last pass's model.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel
@@ -42,16 +41,14 @@ func (s *array) agent() string {
 	return s.entries[len(s.entries)-1].header.agent
 }
 
-// lastUse returns the last time when the provider used the prefix, in Unix
-// milliseconds, 0 for never. That is the later of the model's newest answer and the
-// last pass, whose request may still be unanswered. Without the pass's time, an idle
-// session would bust on every pass until the answer arrives (A10 in docs/defects.md).
-// The harness may not know the answer's time, so that it is 0.
+// lastUse returns the last time when the provider used the prefix, in Unix milliseconds, 0 for never. It is the time of
+// the model's newest answer or of the last pass, whichever is later. The last pass counts because its request may still
+// be unanswered: otherwise an idle session would bust on every pass until the answer arrives (A10 in docs/defects.md).
+// If the harness does not know an answer's time, the time is 0.
 //
-// If the clock was set back, stored times can lie in the future. They are ignored,
-// because they would keep the session from becoming idle until the clock catches up.
-// If all stored times lie in the future, the prefix counts as just used, and the time
-// of this pass counts from the next pass on.
+// If the clock was set back, stored times can lie in the future. They are ignored, because with them the session would
+// not become idle until the clock reaches them. If all stored times lie in the future, the prefix counts as just used,
+// and the next pass uses the time of this pass.
 func (s *Session) lastUse(now int64) int64 {
 	answered, ok := s.lastResponse()
 	if !ok {
@@ -91,9 +88,8 @@ func (s *array) AnsweredAt() int64 {
 	return 0
 }
 
-// Answer returns the usage that the provider reported for the last pass's request, and
-// when the answer was complete, in Unix milliseconds. Until that report arrives, ok is
-// false.
+// Answer returns the usage that the provider reported for the last pass's request, and when the answer was complete, in
+// Unix milliseconds. While there is no such report, ok is false.
 func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {

@@ -6,10 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// NotePlace returns the tag of the newest unit at whose end a note may stand, or 0. The
-// newest Update has given the tag, so the provider has not seen the content yet, and the
-// note busts nothing. The unit is the result of a tool, or a text of the user. Content
-// that already has a reminder, for example from the harness, gets no second one.
+// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The unit is the result of a tool or
+// a text of the user, and is new since the newest Update. So the provider has not seen its content yet, and the note
+// causes no bust. A unit that already has a reminder, for example from the harness, gets no note.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded
@@ -29,7 +28,7 @@ func (s *Session) NotePlace() int {
 				return tags[p]
 			}
 		}
-		if isKnown { // the provider has seen this message and those before it
+		if isKnown { // the provider has seen this message and the messages before it
 			return 0
 		}
 	}
@@ -48,12 +47,12 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// maxNew is how many messages News looks at, from the end of the array. If more messages than that are new to the host,
-// the session is older than the host, and the provider has seen most of them.
+// maxNew is how many messages News looks at, from the end of the array. If more messages are new to the host, the
+// session is older than the host, and the provider has seen most of them.
 const maxNew = 4
 
-// News returns the parts to which the newest Update has given tags and at which a note may stand. It is called before
-// the pass is rendered.
+// News returns the parts to which the newest Update has given tags, and to which a note may be added. It is called
+// before the pass is rendered.
 func (s *Session) News() (news []New) {
 	for i := len(s.entries) - 1; i >= max(0, len(s.entries)-maxNew); i-- {
 		m := s.entries[i].decoded
@@ -78,8 +77,8 @@ func (s *Session) News() (news []New) {
 	return news
 }
 
-// EachVisible calls yield with each text of the head, and with each raw message of which a unit is on the wire in the
-// next request. It stops when yield returns false. d is the decision of the pass.
+// EachVisible calls yield with each text of the head, and with each raw message that has a unit on the wire of the next
+// request. It stops when yield returns false. d is the decision of the pass.
 func (s *Session) EachVisible(d Decision, yield func([]byte) bool) {
 	shown := s.State.With(d.Additions.Additions)
 	if !yield([]byte(shown.Head.Baseline)) || !yield([]byte(shown.Head.Delta)) {

@@ -28,8 +28,8 @@ func inParallel(n int, f func(int)) {
 			for from := range chunks {
 				for i := from; i < min(from+chunk, n); i++ {
 					f(i)
-					// If this loop kept all cores busy, a status request would wait
-					// for the scheduler's 10 ms time slice at each hop.
+					// Without this call, the loop would keep all cores busy, and each goroutine of a status request
+					// would wait up to 10 ms for its turn.
 					runtime.Gosched()
 				}
 			}

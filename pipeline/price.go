@@ -2,9 +2,9 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r
-// · S/D − 1. Here w is the price of writing a token, and r is the price of reading
-// one. S is the number of resent tokens, and D is the number of removed ones.
+// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r · S/D − 1. Here w is the price of
+// writing a token, and r is the price of reading a token. S is the number of resent tokens, and D is the number of
+// removed tokens.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -16,9 +16,8 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 // have. A turn of a coding agent has about as many steps.
 const shortSession = 20
 
-// ExpectedPasses returns the number of further passes that is expected of a session after
-// the given number of passes. A session is expected to last as long again as it has
-// lasted so far.
+// ExpectedPasses returns the number of further passes that is expected of a session after the given number of passes.
+// The estimate is that a session is now at the middle of its life.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 // A bust describes a possible bust.
@@ -35,8 +34,8 @@ type bust struct {
 	breakpoints int
 }
 
-// firstChanged returns the index of the first message that the bust affects. If the
-// head changes, that is 0, because the prompt before every message changes.
+// firstChanged returns the index of the first message that the bust affects. If the head changes, that is 0, because
+// the head precedes every message.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0
@@ -44,11 +43,10 @@ func (b bust) firstChanged() int {
 	return b.firstMessage
 }
 
-// price estimates the cost and the gain of the bust b. On a route with breakpoints, the provider looks for a
-// cached prefix only some blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
-// breakpoints on the system prompt and the newest messages only. So if the change is further back, the
-// provider reads only the system prompt from the cache. If there is a head, it also reads the baseline,
-// because the acknowledgement has a breakpoint.
+// price estimates the cost and the gain of the bust b. On a route with breakpoints, the provider looks for a cached
+// prefix only in some blocks before each breakpoint (docs/cache-routes.md). The harness sets breakpoints only on the
+// system prompt and the newest messages. If a bust changes an earlier message, the provider reads only the system
+// prompt from the cache. If there is a head, it also reads the baseline, because the acknowledgement has a breakpoint.
 func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {
@@ -65,7 +63,7 @@ func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
 	left := b.forcedAt - b.current
 	if b.head.head != nil {
-		left += b.head.freed // the summary has to be shown some day, so the space that it frees puts off the next bust
+		left += b.head.freed // the summary has to be shown sooner or later, so the space that it frees delays the next bust
 	}
 	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.Growth())
 	return price

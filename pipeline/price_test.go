@@ -112,8 +112,8 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// Once, in a fork, the estimate of a bust that was too small to be made (1,559 tokens) set the price for a later
-// bust, which removed 2,798 tokens and cost five times as much.
+// Fixed bug: a bust was estimated that would remove 1,559 tokens, too few to be made. Its price then counted as the
+// price of a later bust, which removed 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

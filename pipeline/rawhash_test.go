@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// D7: once, OpenCode pruned an empty output, and sent a sentence in its place. The raw
-// hash did not include that sentence, so the bust had no known cause.
+// Bug D7: OpenCode pruned an empty output, and sent a sentence in its place. The raw hash did not include that
+// sentence, so the bust had no known cause.
 func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	pruned := func(state obj) obj {
 		state["time"] = obj{"start": 1, "end": 2, "compacted": 3}
@@ -168,7 +168,7 @@ func drawChange(t *rapid.T, p obj) obj {
 	return p
 }
 
-// drawEdits draws edits that rules could make. Calls without a result get none.
+// drawEdits draws edits that rules could make. Calls without a result get no edit.
 func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.Edit {
 	open := map[int]bool{}
 	for _, s := range sessions {

@@ -7,11 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// SoonPasses is a number of passes. If the model reads removed content again within that
-// number, the removal was wrong. If the content had stayed, each pass would have read it
-// once more, at a tenth of the price of fresh tokens. So over 20 passes, keeping it would
-// have cost twice the price of fresh tokens. Writing it anew costs 1.25 times that price.
-// So after 20 passes the removal has paid off, even if the content comes back.
+// If the model reads removed content again within SoonPasses passes, the removal was wrong. If content stays, each pass
+// reads it once more, at a tenth of the price of fresh tokens. Over 20 passes, that is twice the price of fresh tokens.
+// If removed content comes back, writing it costs 1.25 times this price. So after 20 passes, the removal has paid off
+// even if the content comes back.
 const SoonPasses = 20
 
 // A Reread is a removed unit whose content the model has asked for again.
@@ -49,21 +48,20 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	}
 }
 
-// Rereads returns the removed units whose content the model asked for again with the newest
-// Update, by the same call with the same arguments. It also returns the model's calls of
-// ctx_expand, except repetitions. Rereads returns no unit for a call of these kinds:
+// Rereads returns the removed units whose content the model has asked for again: the newest Update has a call with the
+// same tool and arguments. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads returns
+// no unit for a call of these kinds:
 //
-//   - a call that failed, and a repetition of one that failed;
+//   - a call that failed, and a repetition of a failed call;
 //   - a call whose newest earlier result is still on the wire;
-//   - a read of a file that the model has changed since, and any other call after any file
-//     was changed: the model looks at something new;
-//   - a command that was given more than once before: repeating it is a habit, as with
-//     "git status".
+//   - a read of a file that the model has changed since, and any other call if any file was changed since: the model
+//     looks at something new;
+//   - a command that was given more than once before: the model repeats it from habit, for example "git status".
 //
-// Most passes ask for nothing again. So only a call that occurred before costs a search
-// through the messages.
+// In most passes, no call repeats an earlier one. So Rereads searches the messages only for a call that has occurred
+// before.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
-	isFresh := map[uint64]bool{} // calls of this pass: the newest equal call is one of them, and nothing has removed it
+	isFresh := map[uint64]bool{} // the calls of this pass; if one of them occurs a second time, the newest equal call is new, too, and not removed
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
 		for _, it := range s.entries[s.updatedFrom+i].items {
 			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open || isFresh[it.Again] {
@@ -83,8 +81,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore finds the newest earlier call that is equal to a new one. It returns
-// the unit of that call if the removal of the unit was wrong, otherwise nil.
+// removedBefore finds the newest earlier call that is equal to a new call. It returns the unit of that call if the
+// removal of the unit was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false
@@ -133,9 +131,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of the given messages that are not on the wire. It stops
-// when their sizes add up to the given number of tokens, because the model was not shown
-// more.
+// RemovedIn returns the units of the given messages that are not on the wire. It stops when their sizes add up to the
+// given number of tokens, because ctx_expand has not shown more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A call is made, its result is removed (or not), and other calls follow. Only the model knows why it reads
-// something again, so the cases say which repetitions count as a wrong removal.
+// In each case a call is made, its result is removed or stays, and other calls follow. Only the model knows why it
+// reads something again, so the cases define which repetitions count as a wrong removal.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string
@@ -145,8 +145,8 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// A rule whose removals are often read again is asked one occasion later. The occasions of the model's own drops and
-// of the rules for an emergency do not change.
+// If the model often reads again what a rule has removed, the rule is asked one occasion later. The occasions of the
+// model's own drops and of the rules for an emergency do not change.
 func TestRegrettedRuleIsAskedLater(t *testing.T) {
 	build := func(regretted ...string) *world {
 		w := newWorld(t, true, 1)

@@ -2,34 +2,32 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A Rent is the stored meter of a session. Each request pays for content that a bust could have
-// removed. This payment is called rent. A bust is a purchase, because everything after its first
-// changed byte is written to the cache again. The session makes the bust when the rent that it has
-// paid since the last one has reached the price (docs/decisions.md).
+// A Rent is the stored meter of a session. Each request pays for content that a bust could have removed. This payment
+// is called rent. A bust is a purchase, because everything after its first changed byte is written to the cache again.
+// The session makes the bust when the rent that it has paid since the last bust has reached the price
+// (docs/decisions.md).
 //
-// All sums are in tokens read from the cache. A bust costs what writing costs more than reading. If
-// writing a token costs 1.25 and reading it 0.1, for example, a bust that writes 1,000 tokens again
-// costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
+// The unit of all sums is the price of reading one token from the cache. The price of a bust is the difference between
+// writing tokens and reading them. For example, if writing a token costs 1.25 and reading it costs 0.1, a bust that
+// writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
 type Rent struct {
-	// Paid is the cost of removable content since the last bust.
+	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the cost, since the head last changed, of messages that a summary could replace.
-	// It counts as paid once their compartment is published.
+	// Coverable is the rent, since the head last changed, for messages that a summary could replace. It counts as paid
+	// when their compartment is published.
 	Coverable int
-	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued
-	// is the part of it that the model had asked to drop. Messages is the number of messages at that
-	// time.
+	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued is the part of it
+	// that the model had asked to drop. Messages is the number of messages at the time of the estimate.
 	Removable, Queued, Messages int
-	// A lump is content that becomes removable at once, at least leastRemoved tokens of it. Price is
-	// the price of the bust when the last lump came, or a later estimate if that was lower. The price
-	// also rises while the session waits, but that is no reason to wait longer. GrewAt is the number
-	// of the pass on which the lump came.
+	// A lump is at least leastRemoved tokens of content that become removable at the same time. Price is the price of
+	// the bust when the last lump came, or a later estimate if it was lower. A higher estimate does not count: the
+	// price rises while the session waits, but that is no reason to wait longer. GrewAt is the number of the pass on
+	// which the lump came.
 	Price, GrewAt int
 }
 
-// leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would
-// hardly show on the bill, and the user gets a notice of each bust. A later bust removes the same
-// content and more.
+// leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would save almost nothing,
+// and the user gets a notice of each bust. A later bust removes the same content and more.
 const leastRemoved = 2000
 
 // estimateEvery is the number of new messages after which the session estimates the bust again in
@@ -46,7 +44,7 @@ func costOf(b schema.BustPrice, p schema.Price) int {
 	return int((p.Write - p.Read) / p.Read * float64(b.Resent+b.Thinking))
 }
 
-// meter returns the meter after this request, if the pass is steady.
+// meter returns the rent meter after this request if the pass is steady.
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
@@ -60,8 +58,8 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 }
 
 // overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a cliff of the
-// provider's prices (route.Cliff). If the prompt without that content is below the cliff, the content causes all of the
-// higher price.
+// provider's prices (route.Cliff). If the prompt without this content is below the cliff, the whole additional cost is
+// due to the content.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
@@ -96,8 +94,7 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy makes the bust that the rent has paid for. It returns false if none is due, and writes the
-// meter to a.
+// buy makes the bust that the rent has paid for. If no bust is due, it returns false. It writes the meter to a.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false
@@ -115,8 +112,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// This is a better moment for the bust than any other before the next lump. The next lump
-		// is expected to be as far away as the last one, so the rent until then counts, too.
+		// Until the next lump comes, no later moment is better for the bust. The next lump will probably take as long
+		// to come as the last lump, so the rent of this time counts, too.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -129,8 +126,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never
-// made, so its price counts for nothing.
+// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never made, so
+// its price does not count.
 func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
 		return b.Cost

@@ -9,16 +9,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A returning holds the units that a bust brings back: kept ones, and the words of the prompt that is being answered.
+// A returning holds the units that a bust brings back: kept units, and the words of the prompt that the model is to
+// answer.
 type returning struct {
 	tags []int
-	// tokens is their growth on the wire, by the host's count. ofMeasured is the part of it in the messages that the
-	// newest usage has measured. first is the index of the first message that changes.
+	// tokens is how much larger the units become on the wire, by the host's count. ofMeasured is the part of tokens in
+	// the messages that the newest usage has measured. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds to a decision to bust the kept units that come back with it. Like a queued drop, a kept unit waits
-// for a bust: it never causes one, and never prevents one.
+// If d is a decision to bust, withRestored adds the kept units that come back with the bust. Like a queued drop, a kept
+// unit waits for a bust: it never causes a bust, and never prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d
@@ -39,16 +40,16 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// isPromptLost reports whether the newest prompt, which has no answer yet, is not whole on the wire. A rule may shorten a
-// prompt, and a head may cover it, when a newer prompt has come. If the user then goes back, for example with Pi's /tree,
-// the shortened one is the newest again, and the model could not read its task.
-func (s *Session) isPromptLost(r Readings) bool {
+// isPromptLost reports whether the newest prompt has no answer yet, but is not whole on the wire. When a newer prompt
+// has come, a rule may shorten an older prompt, and a head may cover it. If the user then goes back, for example with
+// Pi's /tree, the older prompt is the newest again, and the model could not read its task.
+func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
 		return false
 	}
 	if s.State.Covers(s.entries[i].header.key) {
-		return r.History != nil && !r.Subagent // otherwise no new head can pin it
+		return r.History != nil && !r.Subagent // without a history, no new head can pin the prompt
 	}
 	return len(lostWords(&s.entries[i], s.State)) > 0
 }
@@ -63,10 +64,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back. Words of the prompt that is being answered always come back. Awaited units
-// come back if they fit into room, those that the user asked for first before all others. room is the
-// number of tokens between the size of the prompt after the bust and the high mark: beyond that, the next pass would have to
-// free space again. shown is the state with the new head.
+// returning returns the units that come back. Words of the prompt that the model is to answer always come back. Awaited
+// units come back if they fit into room, in the order in which the user has asked for them. room is the number of
+// tokens between the size of the prompt after the bust and the high mark. With more, the next pass would have to free
+// space again. shown is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
@@ -97,8 +98,8 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the tags of the units that are no longer kept after a pass: the rules had to take them, or the head now
-// stands for them.
+// released returns the tags of the units that a pass ends keeping: the rules had to take them, or the head now stands
+// for them.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

@@ -6,18 +6,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ForcePercent is the pressure at which a pass frees space even in the middle of a
-// turn. Long turns would otherwise run into the limit before they end.
-// Section 1 of docs/decisions.md says why such a pass does not take all that it could.
+// ForcePercent is the pressure at which a pass frees space even in the middle of a turn. Otherwise, long turns would
+// reach the limit before they end. Section 1 of docs/decisions.md says why a pass at this pressure does not remove all
+// that it could.
 const ForcePercent = 85
 
 // EmergencyPercent is the pressure at which the next request may not fit, so that even
 // protected tool output is dropped.
 const EmergencyPercent = 95
 
-// DefaultLimitTokens is the prompt limit that we assume for an unknown model. If the
-// assumption were too large, the provider would refuse prompts, so it is a small
-// window.
+// DefaultLimitTokens is the prompt limit that the host assumes for an unknown model. It is the size of a small window,
+// because with a limit that is too large the provider would refuse prompts.
 const DefaultLimitTokens = 128_000
 
 // A Cause says why a pass is not steady, or why a pass that wanted to bust had to
@@ -35,8 +34,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head stands for, or has made a
-	// shortened prompt the newest one again.
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
+	// prompt again.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -58,9 +57,8 @@ const (
 	// CausePrice: a bust was allowed, but the pass stays steady because the bust would
 	// cost more than it saves before space must be freed anyway.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: pressure asks for a bust, but the pass stays steady. Either the
-	// rules can take nothing new since the last episode ended without relief, or the
-	// provider has not yet measured the effect of the last bust.
+	// CauseNoProgress: pressure asks for a bust, but the pass stays steady. Either the episode is stuck and there is
+	// nothing new to remove, or no usage shows the effect of the last bust yet.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
@@ -72,9 +70,8 @@ const (
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A
-// pass with another cause may be hard as well: it folds the head at the cost of a live
-// prefix.
+// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A pass with another cause may be
+// hard, too: then it folds the head although the prefix is still cached.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -101,10 +98,9 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted means that a revert has taken messages that the head covers, that
-	// messages with a withdrawn compartment have come back, or that a prompt of which the
-	// wire lacks a part is the newest again. In the first two cases, the sizes that the
-	// provider has measured belong to another head.
+	// HeadReverted is set in three cases: a revert has taken messages that the head covers; messages with a withdrawn
+	// compartment have come back; or a prompt that is not whole on the wire is the newest again. In the first two
+	// cases, the reported sizes belong to another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool
@@ -125,8 +121,8 @@ type Signals struct {
 
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
-//   - A steady pass adds nothing to the frozen state except the tags of new units. It
-//     leaves the cached prefix as it is.
+//   - A steady pass adds nothing to the frozen state except the tags of new units. It does not change the cached
+//     prefix.
 //   - A soft pass may add edits to a live prefix, and everything after the first edit
 //     is then sent again. It asks the rules of rule.Table up to its occasion
 //     (occasionOf in episode.go). The rules of any bust are always asked. From the
@@ -137,15 +133,14 @@ type Signals struct {
 //     because the model has asked for them, but asks no rule that makes room. A soft
 //     pass may write a new delta of the head, and may place the synthetic todo list. It
 //     must not change the rest of the setup, for example the provider profile.
-//   - A hard pass may do all of this. It may also change the setup and fold the head,
-//     and it applies the queued drops of protected units, too. It asks the rules of
-//     Pressure earlier, from half way between the low mark and the threshold on.
+//   - A hard pass may do all that a soft pass may. It may also change the setup and fold the head, and it applies the
+//     queued drops of protected units, too. It asks the rules of the occasion Pressure at a smaller size, from half way
+//     between the low mark and the threshold on.
 //
-// If the prefix is lost before the pass touches it, Schedule makes the pass hard. Such a
-// pass has no reason to put the work off. Later, Session.propose makes a soft pass hard
-// if it has to fold the head, because a fold changes the first bytes of the wire. For
-// example, the first compartment needs a fold. A fold of this kind costs a live prefix,
-// so it waits if the bust is not worth its price.
+// If the prefix is lost before the pass touches it, Schedule makes the pass hard, because waiting with the work would
+// save nothing. Later, Session.propose makes a soft pass hard if it has to fold the head, for example to show the first
+// compartment. A fold changes the first bytes of the wire and costs a live prefix, so it waits if the bust is not worth
+// its price.
 //
 // No pass drops a call that is still running. If pressure below the force level is the
 // only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
@@ -158,11 +153,10 @@ type Signals struct {
 //   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or
 //     force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
-//   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an
-//     overflow, a bust for rent, and a pass whose price is unknown. At EmergencyPercent
-//     the bust is worth it if it frees minEmergency tokens, or if the prompt is then
-//     smaller than that level. At ForcePercent the bust is also worth it if it puts the next episode far
-//     off (isRelief).
+//   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an overflow, a bust for rent, and
+//     a pass whose price is unknown. At EmergencyPercent the bust is worth it if it frees minEmergency tokens, or if
+//     the prompt is then smaller than that level. At ForcePercent the bust is also worth it if it delays the next
+//     episode for long (isRelief).
 //   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and
 //     hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {

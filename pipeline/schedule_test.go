@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These cases are reference vector V03. Its "execute" stands for any verdict that may
-// bust. Here an idle session is a hard pass, because its prefix is gone.
+// These cases are reference vector V03. Its "execute" means any verdict that may bust. Here an idle session is a hard
+// pass, because its prefix is gone.
 func TestSchedulerVectors(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -13,7 +13,7 @@ import (
 
 // Meta is the stored state of a session's last pass.
 type Meta struct {
-	// Passes counts all passes. Epoch counts the hard ones.
+	// Passes counts all passes. Epoch counts the hard passes.
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
@@ -24,9 +24,8 @@ type Meta struct {
 	// Wire identifies the last wire. Raw identifies the raw messages from which it was made.
 	Wire, Raw Chain
 	Episode   Episode
-	// ReclaimUpTo is the highest tag that a pass could already have dropped. A tool
-	// output is reclaimed only after such a pass, so that the model gets a chance to
-	// use it first.
+	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only tool outputs up to this tag are
+	// reclaimed, so that the model can use each output first.
 	ReclaimUpTo int
 	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
@@ -59,8 +58,8 @@ type Config struct {
 	SystemBlocks int
 }
 
-// A Session is the part of a session that stays in memory between passes. It decides what the next
-// wire is. It is not safe for concurrent use.
+// A Session is the part of a session that stays in memory between passes. It decides and renders the wire of each pass.
+// It is not safe for concurrent use.
 type Session struct {
 	memo
 	// stamped holds the fingerprints that are not stored yet, by tag.
@@ -70,15 +69,14 @@ type Session struct {
 	freshFrom int
 	// updatedFrom is the first message that the newest Update has read.
 	updatedFrom int
-	// calls counts the calls that were read, by their identity (rule.Facts.Again). It counts
-	// a call again if the harness sends it again, so it only says which calls may be
-	// repetitions.
+	// calls counts the calls that were read, by their identity (rule.Facts.Again). If the harness sends a call again,
+	// the count includes the call twice. So calls only says which calls may be repetitions.
 	calls map[uint64]int
 	// expansions are the calls of ctx_expand among the units of the newest Update.
 	expansions []Expansion
 }
 
-// An array holds the messages that the harness sends. Its methods know no frozen state.
+// An array holds the messages that the harness sends. Its methods do not use the frozen state.
 type array struct {
 	entries []entry
 	index   map[string]int // message key -> entry
@@ -89,12 +87,11 @@ type content struct {
 	array
 	State *frozen.State
 	own   int // the host's count of all entries, in tokens
-	// thinking[i] is thinkingSent(i+1), as far as it is known.
+	// thinking[i] is the remembered result of thinkingSent(i+1).
 	thinking []int
 }
 
-// A memo is the rendering of each message with the frozen state, and the part of it that the
-// client has.
+// A memo holds the rendering of each message with the frozen state, and knows which patches the client has.
 type memo struct {
 	Config
 	content
@@ -107,12 +104,11 @@ type memo struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent holds the keys of the messages whose patch may differ from the one in
-	// sent.
+	// unsent holds the keys of the messages whose patch may differ from their patch in sent.
 	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
-	stale    []int // entries among the rendered ones that were edited since
+	stale    []int // rendered entries that were edited after their rendering
 	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
 	// sentToken is the token of the wire that the newest request was sent with, as
@@ -120,11 +116,11 @@ type memo struct {
 	sentToken string
 	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
 	sentCount int
-	// askedModel is the model that the client asks for, zero if the messages name it.
+	// askedModel is the model that AskModel was called with. It is zero if the messages name the model.
 	askedModel schema.Model
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
-	// answered holds prompts of the session's original; see Answered.
+	// answered holds the prompts that Answered was called with.
 	answered map[string]bool
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
@@ -141,8 +137,7 @@ type memo struct {
 type entry struct {
 	raw    json.Value
 	header header
-	// decoded is dropped after the first rendering. Otherwise a long session would be
-	// in memory twice.
+	// decoded is set to nil after the first rendering. Otherwise a long session would be in memory twice.
 	decoded *transcript.Message
 	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
 	// historian may read the message.
@@ -150,9 +145,8 @@ type entry struct {
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused means that the message was rendered as the continuation of the assistant
-	// message before it. fusesWithNext means that the next assistant message
-	// would continue this one.
+	// fused means that in the rendering, the message continues the assistant message before it. fusesWithNext means
+	// that the next assistant message would continue this message.
 	fused, fusesWithNext bool
 	// spared says which contents of the message have stayed in this rendering because of
 	// the message's place in the turn.
@@ -181,15 +175,15 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message up to this one names. agent is
-	// the agent that the newest message up to this one names.
+	// asked is the model that the newest user message up to here names. agent is the agent that the newest message up
+	// to here names.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
 	newestSummary string
 	// wrote is the model that wrote the answer.
 	wrote schema.Model
-	// afterCalls means that a message before this one has called tools.
+	// afterCalls means that an earlier message has called tools.
 	afterCalls       bool
 	finish           transcript.Finish
 	hidden, hasTools bool
@@ -224,10 +218,10 @@ func (s *array) Len() int { return len(s.entries) }
 // LearnTyped before the Update with these messages.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first unchanged messages of the array, replaces all others with raws, and returns the units that it
-// saw for the first time, with their new tags. It gives tags in the order of the transcript. So a restarted host that
-// lost the newest tags gives the same ones again. Sent is the token (Wire.Token) of the newest request. It is empty if
-// that request was sent without a wire of this host.
+// Update keeps the first messages of the array, as many as unchanged says, and replaces all others with raws. It
+// returns the units that are new to the session, with their new tags. It gives tags in the order of the transcript, so
+// that a restarted host that has lost the newest tags gives the same tags again. Sent is the token (Wire.Token) of the
+// newest request. It is empty if that request was sent without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
@@ -266,9 +260,8 @@ func (s *content) reviewHead() {
 	}
 }
 
-// coverLate covers messages that the harness has put between covered ones after the
-// fold, for example an aborted answer that it stored late. It looks at entry i and the
-// later ones.
+// coverLate covers messages that the harness has put between covered messages after the fold, for example an aborted
+// answer that it stored late. It looks only at the entries from i on.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(s.State.Head) {
@@ -278,7 +271,7 @@ func (s *content) coverLate(i int) {
 	}
 }
 
-// read adds one message and finds the tags of its units, or gives new ones.
+// read adds one message, and finds the tags of its units or gives them new tags.
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
@@ -318,7 +311,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			measured := s.measure(m.Key, key, p)
 			measured.Fingerprint, measured.Typed = fingerprint(m, p), p.Typed
 			if p.Kind == transcript.Text {
-				measured.GapSeconds, gap = gap, 0 // only the first text shows the pause
+				measured.GapSeconds, gap = gap, 0 // only the first text of the message shows the pause
 			}
 			added := s.State.Add(measured)
 			fresh = append(fresh, added)
@@ -326,6 +319,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			s.noteExpansion(u.Tag, p)
 		} else {
 			s.stamp(u, m, p)
+			if p.Replaced && u.Edit != frozen.Withhold { // the text in place of a withheld result names the old count
+				u.Bytes, u.Tokens = len(p.Text), s.CountText(p.Text)
+			}
 		}
 		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: t.facts[i]})
 		if call := t.facts[i].Again; call != 0 {
@@ -336,10 +332,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// gapBefore returns the length of the pause before m in seconds, if m is a user
-// message and the pause is worth showing. Otherwise it returns 0. Like a unit's size,
-// the pause is measured only once: the message before m may later disappear, and the
-// mark would change with it (A19 in docs/defects.md).
+// gapBefore returns the length of the pause before m in seconds, if m is a user message and the pause is worth showing.
+// Otherwise it returns 0. Like a unit's size, the pause is measured only once, because the message before m may later
+// disappear, and the mark of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
@@ -375,9 +370,9 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show makes the next rendering use the frozen state with the additions a. It refuses
-// the additions of the last rendering, unless they were committed. A head whose messages a
-// revert has taken is not shown, even if its replacement could not be stored.
+// show makes the next rendering use the frozen state with the additions a. It refuses the additions of the last
+// rendering, unless they were committed. If a revert has taken messages that the head covers, the head is not shown,
+// even if its replacement could not be stored.
 func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}

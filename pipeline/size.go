@@ -9,19 +9,18 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BytesPerToken is our estimate for content that the host has not counted, for example
-// reasoning, or an output that no pass has seen yet.
+// BytesPerToken is the host's estimate for content that it has not counted, for example reasoning, or an output that no
+// pass has seen yet.
 const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measurement names the newest usage in the array, with the size that the host
-	// assumes for its prompt. Measured is that size (Gauge.Tokens). If the array has no
-	// usage, Measurement is empty and Measured is 0.
+	// Measurement names the newest usage in the array, with the size that the host assumes for its prompt. Measured is
+	// that size (Gauge.Tokens). Without a usage in the array, Measurement is empty and Measured is 0.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of today's model, plus the estimated tokens of
-	// everything after it, minus the tokens that a bust has freed since.
+	// Current is Measured in the tokens of the current model, plus the estimated tokens of everything after it, minus
+	// the tokens that a bust has freed since.
 	Current int
 }
 
@@ -33,9 +32,8 @@ type Size struct {
 // without its edits, the newest usage reports a prompt without most of its content. So
 // the host stores, in the gauge, the size that it assumes (D5 in docs/defects.md).
 type Gauge struct {
-	// Of names the usage. Tokens is the size that the host assumes for its prompt:
-	// the reported size, or, if the usage reports another wire than today's, our
-	// estimate for today's wire.
+	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or, if the usage
+	// reports another wire than the current one, the host's estimate for the current wire.
 	Of     string
 	Tokens int
 	// Own is the host's count of the messages in that prompt.
@@ -64,10 +62,10 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 		if !answered {
 			return Size{}, s.Meta.Gauge
 		}
-		if s.Meta.Gauge.Of == "" { // nothing of this session was ever measured
+		if s.Meta.Gauge.Of == "" { // no prompt of this session was ever measured
 			return Size{Current: c.tokens(tail)}, s.Meta.Gauge
 		}
-		if compacted > 0 && s.HasLostGauge() { // the measured prompt has nothing but its base in common with this one
+		if compacted > 0 && s.HasLostGauge() { // the measured prompt and this one have only the base in common
 			return Size{Current: s.Meta.Gauge.Base + c.tokens(s.counted())}, s.Meta.Gauge
 		}
 		return Size{Current: s.Meta.Gauge.estimate(tail)}, s.Meta.Gauge
@@ -118,34 +116,33 @@ func (s *memo) gauge(i, own int) Gauge {
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
-	default: // the answer measured last is gone, or this one is older than the last pass: so may be its edits
+	default: // the answer measured last is gone, or this answer is older than the last pass, so its edits may be older, too
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
 }
 
-// isOlderThanLastPass reports whether entry i was complete before the last pass. In Pi, an answer may come back with
-// its branch, and the last pass may have been a bust.
+// isOlderThanLastPass reports whether entry i was complete before the last pass. In Pi, an old answer may come back
+// with its branch after a bust.
 func (s *memo) isOlderThanLastPass(i int) bool {
 	completed := s.entries[i].header.completed
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the
-// estimate for the wire. If the host does not know the wire of the newest request, the
-// harness may have sent the raw array: it does so while there is no host and its plugin has
-// no patches yet. Such a usage says nothing about a wire.
+// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the estimate for the wire. If
+// the host does not know the wire of the newest request, the harness may have sent the raw array: it does so while
+// there is no host and its plugin has no patches yet. Then the usage says nothing about the wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// RefusedAnother reports whether the prompt that the provider refused was not today's wire. The harness does not always
-// send the wire: if the harness does not reach the host, it sends the raw array, or the array with the patches that it
-// still has. Such a prompt is larger than the wire and at most as large as the raw array. named is the size of the
-// refused prompt according to the provider, or 0. limit is the limit of today's model.
+// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does not
+// reach the host, it sends the raw array, or the array with the patches that it still has. This prompt is larger than
+// the wire, and at most as large as the raw array. named is the size of the refused prompt according to the provider,
+// or 0. limit is the limit of the current model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
 	}
-	if s.isModelNew() { // another model refused the prompt, and limit says nothing about its window
+	if s.isModelNew() { // another model refused the prompt, and limit is not the limit of that model
 		limit = 0
 	}
 	size, g := s.size(c)
@@ -165,16 +162,15 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt. own is the host's count of the prompt's
-// messages. The gauge may be about a prompt with fewer messages than Own says, for example one
-// with a head that is gone. So estimate is at least g.Base plus the fewest tokens that a
-// provider counts for the messages.
+// estimate returns the expected size of a prompt. own is the host's count of the prompt's messages. The gauge's prompt
+// may have held fewer tokens of messages than Own says, for example because its head is gone. So the estimate is never
+// smaller than g.Base plus the minimum that a provider counts for the messages.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g is our own estimate of a prompt, because the newest usage
-// reports another wire.
+// isEstimated reports whether g is the host's own estimate of a prompt, because the newest usage reports another wire
+// than the current one.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
@@ -190,11 +186,9 @@ func measurementOf(key string, tokens int) string { return key + "/" + strconv.I
 // perToken returns the number of provider tokens in one token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects the size after the provider refused a prompt, and returns the number
-// of provider tokens in one token of the host's count. The refused prompt had at least
-// as many tokens as the model's limit (limit), and as the size in the provider's error
-// (named). A value that is not known is 0. The next prompt also holds the messages
-// after the failed answer.
+// refused corrects the size after the provider refused a prompt, and returns the number of provider tokens in one token
+// of the host's count. The refused prompt had at least limit tokens, the model's limit, and at least named tokens, the
+// size in the provider's error. An unknown value is 0. The next prompt also holds the messages after the failed answer.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -227,9 +221,9 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// measuredUpTo returns how many leading messages the size's measurement covers. If
-// there is no measurement, it returns the number of all messages. The host counts the
-// later messages itself, so their edits and their thinking show in its count.
+// measuredUpTo returns how many leading messages the size's measurement covers. If there is no measurement, it returns
+// the number of all messages. The host counts the later messages itself, so its count includes their edits and their
+// thinking.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -237,16 +231,15 @@ func (s *array) measuredUpTo(size Size) int {
 	return len(s.entries)
 }
 
-// HasLostGauge reports whether the array no longer contains the answer that the gauge
-// is about. Either the user reverted that answer, or the harness compacted the
-// session.
+// HasLostGauge reports whether the answer with the gauge's usage is no longer in the array. Either the user reverted
+// that answer, or the harness compacted the session.
 func (s *memo) HasLostGauge() bool {
 	last := messageOf(s.Meta.Gauge.Of)
 	return last != "" && !s.Has(last)
 }
 
-// Two tokenizers count the same content differently by at most a factor of two. Beyond
-// these ratios, the provider's and the host's counts are about different content.
+// Two tokenizers count the same content differently by at most a factor of two. Outside these ratios, the provider and
+// the host have counted different content.
 const leastRatio, mostRatio = 0.5, 2
 
 // ratio returns the provider's count divided by the host's, within leastRatio and
@@ -258,15 +251,13 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a first Gauge from an array that the host sees for the first time: the size
-// of the prompt without its messages, and the provider's tokens per token of the host. It
-// reads usages in order, and stops at the first prompt that has not grown as the array has.
-// If the prompt has grown less, content was dropped before it. If it has grown much more,
-// it held content that the array no longer has, for example outputs that the harness has
-// pruned.
+// grown makes a first Gauge from an array that the host sees for the first time: the size of the prompt without its
+// messages, and the provider's tokens per token of the host. It reads usages in order, and stops at the first prompt
+// that has not grown with the array. A prompt that has grown less than the array lacked dropped content. A prompt that
+// has grown much more held content that the array has no longer, for example outputs that the harness has pruned.
 func (s *content) grown() Gauge {
 	var first, last Gauge
-	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer that last measures
+	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.isMeasured() && e.header.created >= compacted {
@@ -296,8 +287,8 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// leastCount is the host's smallest count, in tokens, from which the two counts are
-// compared. The ratio of smaller counts says little: 3 to 5 tokens may be chance.
+// leastCount is the host's smallest count, in tokens, from which the two counts are compared. The ratio of smaller
+// counts says little: for example, 3 and 5 tokens may be chance.
 const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
@@ -340,7 +331,7 @@ func (s *content) weighAll() {
 	}
 }
 
-// edited returns the indexes of the messages whose units a edits or restores. One may occur more than once.
+// edited returns the indexes of the messages whose units a edits or restores. An index may occur more than once.
 func (s *content) edited(a frozen.Additions) (indexes []int) {
 	add := func(tag int) {
 		if u := s.State.ByTag(tag); u != nil {

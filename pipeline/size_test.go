@@ -163,10 +163,10 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// F11: once, the user went on with a model that binds its thinking. All thinking of the session was removed from the
-// wire, but the pass still freed space for this thinking, and the next passes still counted it. In the second case the
-// model had bound its thinking before, and the preamble changed. In the third, a call and its thinking had been dropped
-// before. The thinking of a3 is in none of the measured prompts.
+// Bug F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
+// wire, but the pass still freed space for this thinking, and the next passes still counted it. In the second case, the
+// model had bound its thinking before, and the preamble changed. In the third case, a call and its thinking had been
+// dropped before. No measured prompt includes the thinking of a3.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -197,8 +197,8 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	}
 }
 
-// F14: once, an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted
-// the output twice: it was no longer among the messages since the measurement, and it counted as relief. The host
+// Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted the
+// output twice: the output was missing from the messages since the measurement, and it also counted as relief. The host
 // estimated 674 tokens when it sent 10,949.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
@@ -232,9 +232,8 @@ func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
-// F16: the provider's count of a prompt includes its thinking, and the host's count does
-// not. So a refusal of a prompt with much thinking does not show that the provider counts
-// each dropped token twice.
+// Bug class F16: the provider's count of a prompt includes its thinking, and the host's count does not. So a refusal of
+// a prompt with much thinking does not show that the provider counts each dropped token twice.
 func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -250,8 +249,8 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// F22: once, a model with a small window refused a prompt, and the user switched to one
-// with a large window. The refusal says nothing about the large window.
+// Bug F22: a model with a small window refused a prompt, and the user switched to a model with a large window. The
+// refusal does not show the size of the large window.
 func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -263,8 +262,8 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// Once, the user wrote a long prompt after a refused one. The host knew that the refused prompt had at least the
-// window's tokens, and used that as the size of the new one.
+// Fixed bug: the user wrote a long prompt after a refused prompt. The host knew that the refused prompt had at least as
+// many tokens as the window, and used this number as the size of the new prompt.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -278,7 +277,7 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	}
 }
 
-// F14, the same for thinking: a new preamble removes all thinking from the wire, but the size includes only the
+// Bug F14, here for thinking: a new preamble removes all thinking from the wire, but the size includes only the
 // thinking in the measured prompt.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)

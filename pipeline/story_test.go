@@ -23,10 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "write the .want sections of the stories anew")
 
-// TestStories runs the stories in testdata. A story is an archive. It begins with a
-// sentence about the property that must hold, and may have a section `host` with
-// settings. Each pass has two sections: the events before it, and the wire that it
-// sends.
+// TestStories runs the stories in testdata. A story is a txtar archive. It begins with a sentence about the property
+// that must hold, and may have a section `host` with settings. Each pass has two sections: the events before it, and
+// the wire that it sends.
 //
 // A line of a pass adds a message, or replaces the message with the same id:
 //
@@ -60,8 +59,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell runs a story, and reports whether a .want section differs. Afterwards the .want
-// sections of the archive hold the actual outcome.
+// tell runs a story, and reports whether a .want section differs. Afterwards, the .want sections of the archive hold
+// the actual results.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}

@@ -12,8 +12,8 @@ type Taken struct {
 	// Unit says what kind of unit the edit is about. Tool is the tool of a tool unit.
 	Unit frozen.UnitKind
 	Tool string
-	// Label names the content, for example the file of a call. It comes from the
-	// transcript as it is, so a caller must clean it before it shows it.
+	// Label names the content, for example the file of a call. It is unchanged text of the transcript, so a caller must
+	// clean it before people see it.
 	Label string
 }
 

@@ -12,9 +12,8 @@ import (
 // messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// D1: once, an emergency dropped the only call of the step before the newest one. That
-// step's text fused with the newest step, whose thinking then followed a text, or was
-// removed. Anthropic refuses both.
+// Bug D1: an emergency dropped the only call of the step before the newest one. The text of that step fused with the
+// newest step, so the thinking of the newest step followed a text, or was removed. Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -29,17 +28,16 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 				t.Errorf("%s at %d %%: %s fuses with the newest step", profile, pressure, before.Key)
 			}
 			s.steady("restart")
-			// The answer to this request fails, and the user goes on. The request now
-			// ends with the results and a text, and the newest step is still the last
-			// answer.
+			// The answer to this request fails, and the user continues. The request now ends with the results and a
+			// text, and the newest step is still the last answer.
 			s.happen("assistant a3 (failed): none\nuser u2: go on\npressure 120%")
 			s.shows(`a2 assistant: reasoning "r2" text`, true)
 		}
 	}
 }
 
-// Defect D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or
-// a queued drop removed the call of the newest step, and its thinking with it.
+// Bug D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or a queued drop removed
+// the call of the newest step, and its thinking with it.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -55,8 +53,8 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	}
 }
 
-// D4: once, the text after a call counted as the end of its message. So the next step
-// lost its signed thinking, although the call's result stands between the two.
+// Bug D4: the text after a call counted as the end of its message. So the next step lost its signed thinking, although
+// the call's result is between the two.
 func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 5)
@@ -69,8 +67,8 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// D4, a variant: if a message holds two answers, only the last one decides about
-// fusing. When its call is dropped, its text fuses with the next message.
+// Bug D4, a variant: if a message holds two answers, only the last answer decides about fusing. When the call of this
+// answer is dropped, its text fuses with the next message.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}
@@ -90,9 +88,8 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	}
 }
 
-// D8: once, of two thinking blocks in one answer only the first was sent, even in the
-// step that the model is still working on. A provider that checks signatures requires all
-// of them or none.
+// Bug D8: if an answer had two thinking blocks, only the first was sent, even in the step on which the model still
+// works. A provider that checks signatures requires all blocks or none.
 func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -110,8 +107,7 @@ func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The validator knows this rule: if the newest step of a tool loop started with
-// thinking, it still does.
+// The validator checks this rule: if the newest step of a tool loop started with thinking, it still does on the wire.
 func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	raw := render.WireMessage{Key: "a1", Role: "assistant", Blocks: []render.Block{
 		{Kind: render.ReasoningBlock, Text: "r", Signature: []byte(`{"anthropic":{"signature":"s"}}`)},
@@ -139,8 +135,8 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	}
 }
 
-// F2: OpenAI refuses a reasoning item without the item that it led to. Here the call
-// was dropped and the text before it stayed, so the second reasoning item stood alone.
+// Bug F2: OpenAI refuses a reasoning item without the item that it led to. Here the call was dropped and the text
+// before it stayed, so no item followed the second reasoning item.
 func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)
@@ -154,8 +150,8 @@ func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	}
 }
 
-// F3: once, the synthetic todo list turned an answer without calls and thinking into a
-// final answer with a call, which Anthropic refuses.
+// Bug F3: the synthetic todo list turned an answer without calls and thinking into a final answer with a call, which
+// Anthropic refuses.
 func TestTodoListStartsNoFinalAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +

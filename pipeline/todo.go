@@ -12,12 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo returns the synthetic todo list that the wire shows from this bust on. It shows the
-// newest list if that list still has an open item and the call that wrote it has been dropped.
-// The list goes to the end of the newest answer that may carry it. A list that is already shown
-// keeps its place for as long as that place is allowed. The argument newest is the index of the
-// newest answer that the provider sees. covered is the number of leading messages that the head
-// covers, and after is the state with the edits of the bust.
+// nextTodo returns the synthetic todo list that the wire shows from this bust on. It shows the newest list if that list
+// still has an open item and the call that wrote it has been dropped. The list is added at the end of the newest answer
+// that may have it. A list that is already shown keeps its place for as long as that place is allowed. The argument
+// newest is the index of the newest answer that the provider sees. covered is the number of leading messages that the
+// head covers, and after is the state with the edits of the bust.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
@@ -26,12 +25,11 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	if state == "" || tag > 0 && after.ByTag(tag).Active() {
 		return frozen.Todo{}
 	}
-	// While thinking is on, Anthropic requires that a final answer with calls starts with
-	// thinking. A synthetic call could turn an answer without calls into such an answer: the
-	// newest one, and any other one after a revert. So the list is added to an answer that has
-	// calls itself and that, if the session has thinking, is not the newest. An answer with
-	// thinking must still have one of its own calls, because the thinking is removed with the
-	// last of them. A model that binds its thinking is free of this rule.
+	// While thinking is on, Anthropic requires that a final answer with calls starts with thinking. A synthetic call
+	// could turn an answer without calls into a final answer with calls: the newest answer, and after a revert any
+	// other answer. So the list is added only to an answer that has calls itself. If the session has thinking, this
+	// answer must not be the newest. An answer with thinking must still have one of its own calls, because the thinking
+	// is removed with the answer's last call. A model that binds its thinking is free of this rule.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
@@ -94,7 +92,7 @@ func (e *entry) keepsCall(after *frozen.Overlay) bool {
 	})
 }
 
-// todoCall returns the operations that append the call that shows a list again.
+// todoCall returns the operations that append a call with the todo list.
 func todoCall(codec transcript.Codec, t frozen.Todo) schema.Patch {
 	p, ok := text.NewTodoPart([]byte(t.State))
 	if !ok {

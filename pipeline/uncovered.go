@@ -44,7 +44,7 @@ func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, 
 		}
 	}
 	for _, i := range places[:first] {
-		s.entries[i].told = nil // no historian reads it again
+		s.entries[i].told = nil // no historian reads this message again
 	}
 	places, ordinals = places[first:], ordinals[first:]
 	s.tell(places, s.Codec)

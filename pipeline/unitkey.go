@@ -9,10 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// unitKeys names the units of one message, so that the host finds them again when the
-// array is rebuilt. It uses the harness's part id or, if parts have no lasting id, the
-// call id of a tool or a hash of the content. It never uses the position, because
-// parts move inside a message (C2 in docs/defects.md). It always includes the
+// unitKeys computes the keys of one message's units, so that the host finds the units again when the array is rebuilt.
+// It uses the harness's part id or, if parts have no lasting id, the call id of a tool or a hash of the content. It
+// never uses the position, because parts move inside a message (C2 in docs/defects.md). It always includes the
 // message's key, because providers reuse call ids in later turns (B10, C1).
 type unitKeys struct {
 	message string

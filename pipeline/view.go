@@ -28,10 +28,10 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 			mustStay = mustStay && !s.hasLostThinking(e)
 			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			isSent := sendsThinking(e, s.State) || !p.ForgetsReasoning // otherwise the reasoning is removed with the last call
+			isSent := sendsThinking(e, s.State) || !p.ForgetsReasoning // if both are false, the reasoning was removed with the last call
 			m.LosesSpentThought = p.LeavesOutSpent(s.isForeign(e)) && m.Reasons && isSent && !s.hasLostThinking(e) && !e.traits.undroppable
 			if mayLeave || m.LosesSpentThought {
-				m.ThoughtTokens = s.thinkingOf(e, s.State) // what is not sent frees nothing
+				m.ThoughtTokens = s.thinkingOf(e, s.State) // thinking that is not sent frees no tokens
 			}
 		}
 		m.Step = step
@@ -59,8 +59,8 @@ func (s *content) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns the size that the prompt would have without the tool arcs that age
-// does not protect. The head covers the first covered messages.
+// floor returns the size that the prompt would have without the tool arcs that are neither protected nor kept. covered
+// is the number of leading messages that the head covers.
 func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {

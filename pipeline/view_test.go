@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The thinking of an answer leaves the wire with the answer's last call. Once, a rule proposed to remove it again, and a bust
-// for rent counted it as freed (fuzzer, -harness opencode2 -seed 740514).
+// The thinking of an answer leaves the wire with the answer's last call. The bug: a rule proposed to remove this
+// thinking again, and a bust for rent counted it as freed (fuzzer, -harness opencode2 -seed 740514).
 func TestThinkingThatIsNotSentFreesNothing(t *testing.T) {
 	call := func(n int) string {
 		return fmt.Sprintf(`{"id":"t%d","type":"tool","callID":"c%d","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a.txt","title":"","metadata":{},"time":{"start":1,"end":2}}}`, n, n)

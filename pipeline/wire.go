@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Wire is the result of a pass: the messages as they are sent, compared with the
-// previous wire.
+// A Wire is the result of a pass: the messages that are sent, compared with the previous wire.
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
@@ -139,11 +138,10 @@ func (s *memo) reframe() {
 	}
 }
 
-// settle visits the messages from entry i on, in order, and completes the results that
-// depend on earlier messages. These are: whether the provider fuses a message with the
-// one before it, whether the message's thinking still follows the prompt that it was
-// produced for, and the chains and sums. It returns the index of the first entry whose
-// wire bytes changed.
+// settle visits the messages from entry i on, in order, and completes the results that depend on earlier messages.
+// These results are: whether the provider fuses a message with the message before it, whether the message's thinking
+// still follows the prompt for which it was produced, and the chains and sums. It returns the index of the first entry
+// whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
@@ -195,8 +193,7 @@ func (s *array) fusesBefore(i int) (onWire, inRaw bool) {
 	return onWire, inRaw
 }
 
-// RenderAnew renders every message again. It is used if a rendering turned out to be
-// wrong.
+// RenderAnew renders every message again. The host calls it if a rendering has turned out to be wrong.
 func (s *memo) RenderAnew(d Decision) Wire {
 	s.rendered = 0
 	return s.Render(d)
@@ -236,7 +233,7 @@ func (s *memo) renderEntry(i int) rendering {
 	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
-	if s.entries[i].isMarker() { // for the harness only, so it is no part of either array
+	if s.entries[i].isMarker() { // only the harness uses the marker, so neither array includes it
 		r.Raw, r.Wire = render.WireMessage{Key: m.Key, Role: m.Role}, render.WireMessage{Key: m.Key, Role: m.Role}
 		r.hash, r.rawHash = render.Hash{}, render.Hash{}
 		return r
@@ -281,11 +278,9 @@ func (s *memo) frameOf(i int) render.Frame {
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
-//   - Whether a call has a result. An empty result shows its tag, a missing one
-//     cannot.
-//   - Whether the answer failed. If we take the last text or call from a failed
-//     answer, the harness leaves the whole answer out. It sends the rest of any
-//     other answer.
+//   - Whether a call has a result. An empty result shows its tag. A missing result cannot show one.
+//   - Whether the answer failed. If the host removes the last text or call of a failed answer, the harness leaves the
+//     whole answer out. Of any other answer, it sends the rest.
 //   - Where a step of the answer starts.
 func identified(h render.Hash, m *transcript.Message) render.Hash {
 	if h == (render.Hash{}) {
@@ -325,8 +320,7 @@ func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	return changed
 }
 
-// compare finds out whether the wire extends the previous one, and the cause if it
-// does not.
+// compare finds out whether the wire extends the previous wire. If it does not, compare finds the cause.
 func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	last := s.Meta.Wire
 	if last.Messages == 0 {

@@ -70,7 +70,7 @@ type world struct {
 	// witness is for the invariants.
 	witness witness
 
-	// notes is the note that the next pass adds to new content, or "" if it adds none.
+	// notes is the note that the next pass adds to new content, or "".
 	notes string
 
 	decision Decision
@@ -164,7 +164,7 @@ func (w *world) restart() {
 	w.held = 0
 }
 
-// resync makes the next pass carry the whole array.
+// After resync, the next pass gets the whole array.
 func (w *world) resync() { w.held = 0 }
 
 // add adds messages of OpenCode, in the format of the world's harness.
@@ -194,7 +194,7 @@ func (w *world) queue(tags ...int) {
 	}
 }
 
-// keep notes that the user wants to keep a unit, or no longer if since is 0. It does what the host does.
+// keep does what the host does when the user keeps a unit, or lets it go (since is 0).
 func (w *world) keep(tag int, since int64) {
 	u := w.session.State.ByTag(tag)
 	if since != 0 && (u.Kept != 0 || u.Covered || !w.session.Has(u.MessageKey)) {
@@ -211,7 +211,7 @@ func (w *world) keep(tag int, since int64) {
 	}
 }
 
-// keepInStore stores the end of the keeping of units and the edits that a pass has taken back.
+// keepInStore stores which units a pass has released, and removes the edits that it has taken back.
 func (w *world) keepInStore(a frozen.Additions) {
 	for _, tag := range a.Released {
 		w.keep(tag, 0)
@@ -226,7 +226,7 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking checks that the sums that the session keeps are those of all its messages.
+// countThinking checks the session's sums of thinking against a count over all messages.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -235,8 +235,7 @@ func (w *world) countThinking() {
 	}
 }
 
-// pass runs one pass and commits it. If the store is busy, the pass falls back to a
-// steady one.
+// pass runs one pass and commits it. If the store is busy, the pass becomes steady.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
@@ -303,7 +302,7 @@ func (w *world) pass() {
 	w.apply()
 }
 
-// note gives the newest unsent unit a note, if the world's next pass is to have one.
+// If the world's next pass is to have a note, note adds it to the newest unsent unit.
 func (w *world) note() {
 	tag := w.session.NotePlace()
 	if w.notes == "" || tag == 0 {
@@ -319,7 +318,7 @@ func (w *world) note() {
 // watch, if it is set, is called with every wire of every world.
 var watch func(w *world)
 
-// apply does the shim's work, and checks that the host computed the same wire.
+// apply applies the host's answer as the shim would, and checks that the result is the wire that the host computed.
 func (w *world) apply() {
 	w.t.Helper()
 	edits, cleared := w.session.Mutation()
@@ -376,7 +375,7 @@ func (w *world) apply() {
 // on the wire. It is called after every pass of every test.
 func (w *world) checkPrompt() {
 	w.t.Helper()
-	isPast := false // the model has answered the prompt, or a newer one has come
+	isPast := false // the model has answered the prompt, or a newer prompt has come
 	for _, raw := range slices.Backward(w.raw) {
 		m := w.decode(raw)
 		if m.Role == transcript.Assistant && !m.Summary && !m.Errored && (m.Finish == transcript.EndsTurn || m.Finish == transcript.EndsOtherwise) {
@@ -455,8 +454,7 @@ func (w *world) keys(from, through int) (keys []string) {
 	return keys
 }
 
-// compact does the work of the harness's own compaction: a summary takes the place of the
-// first n messages of the array.
+// compact does the work of the harness's own compaction: a summary replaces the first n messages of the array.
 func (w *world) compact(n int) {
 	kept := w.raw[n:]
 	w.raw, w.held, w.changed = nil, 0, true
@@ -497,8 +495,8 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// answer adds the model's answer to the newest request. If that request already has its
-// answer, the added one belongs to a request that the host does not know.
+// answer adds the model's answer to the newest request. If this request already has an answer, the added answer belongs
+// to a request that the host does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key
@@ -512,9 +510,8 @@ func (w *world) answer(m mjson.Value) {
 	w.isAnswered = true
 }
 
-// thinking returns the messages of the wire with signed thinking: the valid ones,
-// whose thinking the provider accepts, and the invalid ones, whose thinking it
-// refuses.
+// thinking returns the messages of the wire with signed thinking: in valid those whose thinking the provider accepts,
+// and in invalid those whose thinking it refuses.
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
@@ -544,8 +541,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the message with signed thinking that answered the newest request. It
-// is empty if another message stands between the request and that message.
+// bound returns the message with signed thinking that answered the newest request. It is empty if another message is
+// between the request and that message.
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

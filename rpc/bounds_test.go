@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// One client opens more sessions than the host runs at a time, and answers no
-// question. The passes of another client do not wait for it.
+// One client opens more sessions than the host runs at a time, and answers no question of the host. The passes of
+// another client do not wait for it.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
 	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {

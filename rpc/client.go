@@ -28,7 +28,7 @@ type Client struct {
 	lastID  atomic.Uint64
 	ready   chan struct{}
 
-	// mu guards closed, and holds back wg.Go while Close sets it.
+	// mu guards closed, and holds back wg.Go while Close sets closed.
 	mu     sync.Mutex
 	closed bool
 	wg     sync.WaitGroup // counts the writer and the handlers of requests

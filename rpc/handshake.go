@@ -30,7 +30,7 @@ type clientInfo struct {
 type transformTimeouts struct{ delta, resync time.Duration }
 
 // admit checks an initialize before the host sees it. The first initialize of a
-// connection fixes its harness.
+// connection decides which harness it is for.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)
@@ -75,7 +75,7 @@ const (
 	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units
 	// on Windows.
 	maxPathBytes = 96 << 10
-	// maxSessionBytes bounds the id of a session. OpenCode's have 30 bytes.
+	// maxSessionBytes bounds the id of a session. An id of OpenCode has 30 bytes.
 	maxSessionBytes = 1 << 10
 )
 

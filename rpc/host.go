@@ -34,9 +34,8 @@ type always struct{ Host }
 
 func (a always) Current(context.Context) (Host, func(), error) { return a.Host, func() {}, nil }
 
-// A Host implements the methods of the protocol. Its methods are safe for
-// concurrent use, except that the server never calls two methods of the same
-// session at the same time.
+// A Host implements the methods of the protocol. The server calls its methods concurrently, but never two methods of
+// the same session at the same time.
 //
 // A method's context ends a little before its answer is due. A method with a
 // fallback therefore still has time to answer with it. The Client argument is

@@ -18,8 +18,8 @@ import (
 // that string back into the client's own text.
 const foreignID = "\x00"
 
-// envelopeID returns an id as the library can hold it. An id that is neither a
-// number nor a string is an error that wraps errMalformedFrame.
+// envelopeID returns an id in the form that the library can hold. An id that is neither a number nor a string is an
+// error that wraps errMalformedFrame.
 func envelopeID(id json.Value) (json.Value, error) {
 	if isNull(id) {
 		return id, nil
@@ -44,8 +44,7 @@ func isLibraryID(id json.Value) bool {
 	return json.Unmarshal(id, &text) == nil && !strings.HasPrefix(text, foreignID)
 }
 
-// decodeID reads an id that a client names in params, for example that of the
-// call to be cancelled.
+// decodeID reads an id that a client names in params, for example the id of the call to be cancelled.
 func decodeID(id json.Value) (jsonrpc2.ID, error) {
 	var decoded jsonrpc2.ID
 	known, err := envelopeID(id)

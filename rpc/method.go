@@ -16,9 +16,8 @@ import (
 const (
 	defaultDeadline     = 10 * time.Second
 	toolExecuteDeadline = 60 * time.Second
-	// These defaults are for a directory that was never initialized. For any
-	// other, the time limits of a transform come from the directory's
-	// initialize result.
+	// These defaults are for a directory that was never initialized. For any other directory, the time limits of a
+	// transform come from its initialize result.
 	defaultTransformTimeout = 5 * time.Second
 	defaultResyncTimeout    = 30 * time.Second
 )
@@ -52,6 +51,7 @@ var methods = map[string]method{
 	schema.MethodVersion:          bind(version),
 	schema.MethodStatus:           bind(Provider.Status),
 	schema.MethodSessionStatus:    bind(current(Host.SessionStatus)),
+	schema.MethodSessionKeep:      bind(current(Host.Keep)), // a dashboard has no harness, and so no lane
 	schema.MethodSessionSubscribe: bind(current(Host.Subscribe)),
 	schema.MethodSessionExport: withMessages(bind(current(Host.SessionExport)), func(p *schema.SessionExportParams, messages json.Value) {
 		p.Messages = messages
@@ -64,7 +64,6 @@ var methods = map[string]method{
 	schema.MethodSystem:         bindInLane(current(Host.System), func(p *schema.SystemParams) string { return p.Session }),
 	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
 	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
-	schema.MethodSessionKeep:    bindInLane(current(Host.Keep), func(p *schema.KeepParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),
 	// Events without a session share one lane, so that they too keep their

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The server would not know a method without an entry here, and a method with
-// other types would lose fields.
+// The server does not know a method that has no entry in its table. A method whose types differ from the schema's would
+// lose fields.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
 	for _, want := range schema.Methods {

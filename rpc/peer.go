@@ -25,8 +25,7 @@ const (
 	modelLimitsTimeout = 3 * time.Second
 	// quickTimeout bounds calls that the shim answers at once.
 	quickTimeout = 3 * time.Second
-	// A subscriber with a longer backlog misses notifications. The next pass
-	// sends it a new one.
+	// A subscriber with a longer backlog misses notifications. The next pass sends it a new notification.
 	maxSubscriberBacklogBytes = 1 << 20
 )
 

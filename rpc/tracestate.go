@@ -20,8 +20,8 @@ import (
 // A Dial opens another connection to the host that is being recorded.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// exportTimeout bounds the question for a session's state. The user's pass waits for
-// the answer, and the shim waits for the pass only a few seconds.
+// exportTimeout bounds the wait for a session's state. The user's pass waits for the answer, and the shim waits for the
+// pass only a few seconds.
 const exportTimeout = 2 * time.Second
 
 // ExportFrom gives the trace all that a replay needs: the recorder asks the
@@ -76,8 +76,7 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue reports whether the state of the session is needed again. If so, isDue assumes that the caller asks
-// for it now.
+// isDue reports whether the state of the session is needed again. If so, isDue records that the caller asks for it now.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {

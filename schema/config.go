@@ -108,8 +108,8 @@ type Config struct {
 	Budget Budget `json:"budget"`
 	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). Without this block it is disabled.
 	Dreamer Dreamer `json:"dreamer"`
-	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
-	Sidekick Sidekick `json:"sidekick" effect:"none"`
+	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses what your next message gets. Without this block it is disabled.
+	Sidekick Sidekick `json:"sidekick"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
@@ -328,7 +328,7 @@ type Historian struct {
 }
 
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
-// worst case fits. A model without a known price counts as the dearest model with one.
+// worst case fits. A model without a known price counts as the most expensive model that has one.
 type Budget struct {
 	// Money is the greatest budget of all agents in a project on one day, in $. With 0, no agent asks a model.
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
@@ -342,7 +342,8 @@ type Budget struct {
 
 // HistorianBudget bounds the historian in a project on one day.
 type HistorianBudget struct {
-	// Percent is the day's budget, in percent of what the project's prompts cost on a mean day of the last seven.
+	// Percent is the day's budget, in percent of the average daily cost of the project's prompts in the last seven
+	// days.
 	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
@@ -369,7 +370,7 @@ type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which runs may begin, in local time. Without a block dreamer in your file, there are no runs. Empty: only on request, or after idle_minutes.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin when no harness has sent a prompt for so many minutes, on mains power. 0: never.
+	// IdleMinutes lets a run begin when no harness has sent a prompt for this many minutes, on mains power. 0: never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
@@ -408,7 +409,7 @@ type Sidekick struct {
 	Agent
 	// TimeoutMS bounds one run, in milliseconds.
 	TimeoutMS int `json:"timeout_ms" jsonschema:"default=30000,minimum=1" project:"less"`
-	// SystemPrompt replaces the agent's system prompt. User file only.
+	// SystemPrompt is added to the sidekick's rules, for example "Prefer decisions to commands." User file only.
 	SystemPrompt string `json:"system_prompt,omitempty" project:"never"`
 	// ThinkingLevel is the model's effort (Pi only).
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`

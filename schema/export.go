@@ -13,9 +13,8 @@ type SessionExportParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Original is the session from which the harness has copied this one, if it
-	// says so. The host exports the original as well. If it is empty, the host
-	// looks for an original whose messages equal the attachment.
+	// Original is the session from which the harness has copied this one, if the harness says so. The host exports the
+	// original as well. If it is empty, the host looks for an original whose messages equal the attachment.
 	Original string `json:"original,omitzero"`
 	// Messages is the attachment.
 	Messages json.Value `json:"-"`

@@ -172,8 +172,7 @@ type TransformParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Original is the session from which the harness has copied this one, if it
-	// says so.
+	// Original is the session from which the harness has copied this one, if the harness says so.
 	Original string `json:"original,omitzero"`
 	// Base is the revision of which the first Keep messages are unchanged. Base
 	// 0 asks for a resync: Keep is then 0, and the attachment is the whole
@@ -290,8 +289,8 @@ type EventParams struct {
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
-	// Message is the id of the answer that the text belongs to, Sent the Wire that
-	// its request left with, as in TransformParams.
+	// Message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's request left,
+	// as in TransformParams.
 	Message string `json:"message,omitzero"`
 	Sent    string `json:"sent,omitzero"`
 }
@@ -319,10 +318,13 @@ type ToolExecuteResult struct {
 
 // CommandExecuteParams runs one of the host's slash commands.
 type CommandExecuteParams struct {
-	Session   string `json:"session"`
-	Directory string `json:"directory"`
-	Command   string `json:"command"`
-	Arguments string `json:"arguments"`
+	// Harness names the session's harness, for a client that has none of its own, for example the half of a plugin in a
+	// terminal. Then a shim of this harness has to be connected that has the directory open.
+	Harness   Harness `json:"harness,omitzero"`
+	Session   string  `json:"session"`
+	Directory string  `json:"directory"`
+	Command   string  `json:"command"`
+	Arguments string  `json:"arguments"`
 }
 
 // CommandExecuteResult is the command's output for the user.
@@ -338,7 +340,7 @@ type CommandExecuteResult struct {
 	Page *Page `json:"page,omitzero"`
 }
 
-// A Page is a text with choices. It has no choices if there is nothing to go on with.
+// A Page is a text with choices. It has no choices if the user can do nothing further.
 type Page struct {
 	Text    string   `json:"text"`
 	Choices []Choice `json:"choices"`
@@ -354,7 +356,7 @@ type Choice struct {
 	Arguments string `json:"arguments,omitzero"`
 	// Confirm says what the command does. The harness asks before it runs such a command.
 	Confirm string `json:"confirm,omitzero"`
-	// Ask is the question for a text that follows the arguments, and Value the text to start from.
+	// Ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the answer.
 	Ask   string `json:"ask,omitzero"`
 	Value string `json:"value,omitzero"`
 }

@@ -261,6 +261,8 @@ type SessionStatus struct {
 	History *HistoryStatus `json:"history,omitzero"`
 	// Dream is the dreamer's work on the session's project.
 	Dream *DreamStatus `json:"dream,omitzero"`
+	// Sidekick is the work of the sidekick for the session.
+	Sidekick *SidekickStatus `json:"sidekick,omitzero"`
 	// Memories counts the memories that the session may see, and Notes its open notes and those of its project. Panel
 	// is what the harness's own screen shows. Only the status of a single session has them.
 	Memories int    `json:"memories,omitzero"`
@@ -379,7 +381,7 @@ type KeepParams struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
 	Tags    []int   `json:"tags"`
-	// LetGo ends the keeping: rules and ctx_reduce may take the pieces again.
+	// LetGo ends this: rules and ctx_reduce may drop the pieces again.
 	LetGo bool `json:"letGo,omitzero"`
 }
 
@@ -413,9 +415,8 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is the cost, since the last bust, of
-	// content that a bust could have removed, and what it is expected to cost
-	// until more of it comes at once. Both are in tokens read from the cache.
+	// Cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since the
+	// last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
 }
@@ -429,9 +430,8 @@ func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float
 type Carried struct {
 	// Tokens is the size of the content.
 	Tokens int `json:"tokens"`
-	// Paid is the cost of the content in all requests since the last bust, and Price
-	// the cost of the bust. Both are in tokens read from the cache. Cost is Paid in
-	// $. It is absent if the model has no price.
+	// Paid is the cost of the content in all requests since the last bust, and Price the cost of the bust. Both are in
+	// tokens read from the cache. Cost is Paid in $. Cost is absent if the model has no price.
 	Paid  int     `json:"paid"`
 	Price int     `json:"price"`
 	Cost  float64 `json:"cost,omitzero"`
@@ -490,11 +490,9 @@ type CauseCount struct {
 	Count int    `json:"count"`
 }
 
-// TokensBySource splits the prompt of a session by its origin, in tokens. The
-// host counts each part and scales the messages to the provider's count. A
-// dropped unit counts only as Dropped, as the host counts it. The exception is
-// the input of a tool call that stays on the wire as a skeleton. A message that the
-// head covers does not count.
+// TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and scales the
+// messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens. But if a dropped tool
+// call stays on the wire as a skeleton, its input counts as usual. A message that the head covers does not count.
 type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.
@@ -511,8 +509,8 @@ type TokensBySource struct {
 	Dropped  int64 `json:"dropped"`
 }
 
-// SubscribeParams asks for session/changed notifications: after each pass, and as
-// soon as the usage of its answer is known.
+// SubscribeParams asks for session/changed notifications: after each pass, and as soon as the usage of the pass's
+// answer is known.
 type SubscribeParams struct {
 	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`

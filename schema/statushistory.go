@@ -2,8 +2,8 @@ package schema
 
 // This file describes the head and the summarised history of a session.
 
-// HeadStatus describes the head of a session's wire: the messages that stand for the
-// history that it covers. Sizes are in tokens, as the host counts them.
+// HeadStatus describes the head of a session's wire: the messages that replace the history covered by the head. Sizes
+// are in tokens, as the host counts them.
 type HeadStatus struct {
 	// Epoch is the number of folds so far.
 	Epoch int `json:"epoch"`
@@ -24,7 +24,7 @@ type HeadStatus struct {
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.
 	Sections HeadSections `json:"sections"`
-	// InBaseline and InDelta count the compartments that each of them shows.
+	// InBaseline and InDelta count the compartments that the baseline and the delta show.
 	InBaseline int `json:"inBaseline"`
 	InDelta    int `json:"inDelta"`
 	// Tiers counts the compartments of the baseline at tiers 1 to 4, and the archived
@@ -50,7 +50,7 @@ type HistoryStatus struct {
 	Covered      int `json:"covered"`
 	RawTokens    int `json:"rawTokens"`
 	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
-	// 1. Weakest is the compartment with the lowest one.
+	// 1. Weakest is the compartment with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
 	// Runs counts all runs of the historian, Publishes the runs that have published,
@@ -85,23 +85,34 @@ type HistoryStatus struct {
 
 // DreamStatus describes the dreamer's work on a project.
 type DreamStatus struct {
-	// Task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of Of.
+	// Task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean the
+	// second of five tasks.
 	Task   string `json:"task,omitzero"`
 	Number int    `json:"number,omitzero"`
 	Of     int    `json:"of,omitzero"`
 	// Since is the time at which the run began (Unix ms).
 	Since int64 `json:"since,omitzero"`
-	// Tokens are the tokens of its questions and answers so far.
+	// Tokens are the tokens of the run's questions and answers so far.
 	Tokens int `json:"tokens,omitzero"`
 	// Waits means that the run was interrupted, and has not gone on yet.
 	Waits bool `json:"waits,omitzero"`
-	// Failures is the number of equal failures that have ended the schedule, Failure is the report of the newest one, and
-	// the schedule goes on at Until (Unix ms).
+	// Failures is the number of equal failures that have stopped the schedule. Failure is the report of the newest one.
+	// The schedule goes on at Until (Unix ms).
 	Failures int    `json:"failures,omitzero"`
 	Failure  string `json:"failure,omitzero"`
 	Until    int64  `json:"until,omitzero"`
 	// Budget is the reason why the dreamer asks no model for the rest of the day.
 	Budget *BudgetStop `json:"budget,omitzero"`
+}
+
+// SidekickStatus describes a run of the sidekick for a message of the user.
+type SidekickStatus struct {
+	// Results is the number of search results from which it chooses findings, or 0 while it chooses what to search for.
+	Results int `json:"results,omitzero"`
+	// Since is the time at which the run began (Unix ms).
+	Since int64 `json:"since"`
+	// Tokens are the tokens of its questions and answers so far.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
@@ -166,8 +177,8 @@ type HistoryRun struct {
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
 	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`
-	// Start and End are its first and its last message, and Done is the last
-	// message that has a new summary. They are absent for an incremental run.
+	// Start and End are the first and the last message of the run, and Done is the last message that has a new summary.
+	// All three are absent for an incremental run.
 	Start int `json:"start,omitzero"`
 	End   int `json:"end,omitzero"`
 	Done  int `json:"done,omitzero"`

@@ -17,8 +17,7 @@ func BenchmarkCommitPass(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitFirstPass10k measures our first pass over a session that was
-// already long.
+// BenchmarkCommitFirstPass10k measures the first pass over a session that is already long.
 func BenchmarkCommitFirstPass10k(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	p := firstPass(10_000)

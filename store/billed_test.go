@@ -36,7 +36,7 @@ func TestTitleOfAnUnknownSessionIsNotStored(t *testing.T) {
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	isKnown, err = s.SaveTitle(t.Context(), key, "late")
 	must(t, err)
-	must(t, s.CommitPass(t.Context(), commit(key, 2))) // a pass leaves the title alone
+	must(t, s.CommitPass(t.Context(), commit(key, 2))) // a pass does not change the title
 	if sum, _, err := s.Reports.Session(t.Context(), key); !isKnown || sum.Title != "late" || err != nil {
 		t.Errorf("known %t, title %q, error %v", isKnown, sum.Title, err)
 	}

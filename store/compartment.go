@@ -52,8 +52,8 @@ func init() {
 }
 
 // Compartments returns the compartments of a session in order, and the end of the last one. If a disk fault or another
-// program has changed the ranges, Compartments repairs them first. Otherwise the host would give ordinals to messages
-// that do not exist.
+// program has changed the ranges, Compartments repairs them first. With wrong ranges, the host would give ordinals to
+// messages that do not exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err

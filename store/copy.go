@@ -23,17 +23,16 @@ type Inheritance struct {
 	Compartments []chronicle.Compartment
 }
 
-// maxOriginals bounds how many sessions are examined as the possible original of a copy. If a session was
-// forked often, all its copies begin alike. Those with the most recent pass are examined.
+// At most maxOriginals sessions are examined as the possible original of a copy. If a session was forked often, all its
+// copies begin with the same messages, and only those with the most recent passes are examined.
 const maxOriginals = 8
 
 //go:embed query/originals.sql
 var originalsSQL string
 
-// Originals returns the sessions in the directory from which copied may have its messages: other sessions of its
-// harness, and the session with its id in another harness. OpenCode 2 goes on with the sessions of version 1 under
-// their ids. All of them have a unit with the fingerprint. That session comes first, then those with the most recent
-// pass.
+// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with the
+// fingerprint. If another harness has a session with the same id, it comes first, because OpenCode 2 continues the
+// sessions of version 1 under their ids. The other sessions of copied's harness follow, most recent pass first.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
@@ -60,7 +59,7 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// inheritHistory stores the compartments and the head of a copy. The copy begins with generation 0. If the
+// inheritHistory stores the compartments and the head of a copy. The compartments of the copy have generation 0. If the
 // head has to be folded again, the head gets another generation.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {

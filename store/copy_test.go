@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The originals of a copy are other sessions of its harness and directory. The most recently used one comes
-// first. A session of OpenCode 2 may have begun under version 1, with the same id.
+// The originals of a copy are other sessions of its harness and directory. The most recently used session comes first.
+// A session of OpenCode 2 may have begun under version 1, with the same id.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

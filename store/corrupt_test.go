@@ -115,8 +115,8 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 	}
 }
 
-// Open does not see damage after the first page; a later statement does. The
-// host then stops writing, and the next start replaces the database.
+// Open does not find damage after the first page, but a later statement finds it. Then the host stops writing, and the
+// next start replaces the database.
 func TestDamageFoundLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
@@ -183,7 +183,7 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// Once, every damaged database that was moved aside stayed for ever.
+// Fixed bug: every damaged database that was moved aside stayed for ever.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
 	dir, path := filled(t)
 	for n := range 5 {

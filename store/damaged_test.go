@@ -11,10 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// For any damage of the database, the user's next passes can be stored: either at once, or after the host has
-// reacted to ErrDamaged by opening the store again. Once, a changed application id disabled magicctx until the
-// user had moved the file away. And if a unit key had changed only in the table or only in its index, each pass
-// failed with UNIQUE.
+// For any damage of the database, the user's next passes can be stored: either at once, or after the host has reacted
+// to ErrDamaged by opening the store again. The bug: a changed application id disabled magicctx until the user had
+// moved the file away. Also, if a unit key had changed only in the table or only in its index, each pass failed with
+// UNIQUE.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)

@@ -28,13 +28,12 @@ type ToolReplyRow struct {
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the
-// call already has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and
-// by then a pass may have carried out its drops. A tag that is already queued keeps its place. If CallID is
-// empty, no reply is stored.
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
+// has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and a pass may have carried
+// out the call's drops before. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
-// units are all units that no pass could store yet. QueueDrops stores them together with the drops. Otherwise
-// a unit could be lost later, and its drop would wait for a tag that no unit has.
+// units are all units that no pass could store yet. QueueDrops stores them together with the drops. Otherwise a unit
+// could be lost, and its drop would wait for a tag that no unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -131,7 +130,7 @@ func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*me
 			return err
 		}
 		now := s.Clock.Now()
-		if reply, err = act(memories.Editing(tx, now)); err != nil || callID == "" { // nobody can ask for a reply without an id
+		if reply, err = act(memories.Editing(tx, now)); err != nil || callID == "" { // without an id, the reply could not be found again
 			return err
 		}
 		_, err = insertToolReply(tx, key, ToolReplyRow{CallID: callID, Reply: reply, At: now})

@@ -35,8 +35,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-// Once, if the database had been locked during a pass, a later drop was stored without the unit that the pass
-// had found. If that unit was then lost, the drop waited for a tag that no unit had.
+// Fixed bug: if the database had been locked during a pass, a later drop was stored without the unit that the pass had
+// found. If that unit was then lost, the drop waited for a tag that no unit had.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -72,8 +72,7 @@ func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	}
 }
 
-// lockDatabase lets another program hold the database's write lock until
-// unlock.
+// lockDatabase makes another program hold the database's write lock until unlock is called.
 func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	t.Helper()
 	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))

@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving is the pass with which content left the wire. At and Cause are empty if the journal no longer has the pass.
+// A Leaving is the pass that removed content from the wire. At and Cause are empty if the journal no longer has the
+// pass.
 type Leaving struct {
 	Pass  int
 	At    int64 // Unix ms
@@ -28,15 +29,15 @@ type RemovedUnit struct {
 	Leaving Leaving
 }
 
-// A Fate says what became of one message on the wire.
+// A Fate says what happened to one message on the wire.
 type Fate struct {
 	// IsKnown reports whether a pass has seen the message.
 	IsKnown bool
 	// Removed are the units of the message that an edit has removed, by tag.
 	Removed []RemovedUnit
-	// Summarised is the pass from which on a summary stands for the message; nil if none does.
+	// Summarised is the pass from which on a summary replaces the message. It is nil if no summary does.
 	Summarised *Leaving
-	// IsPinned reports that the message stands in the prompt to the letter, although a summary covers it.
+	// IsPinned means that the message is in the prompt verbatim, although a summary covers it.
 	IsPinned bool
 }
 
@@ -46,7 +47,7 @@ var fateUnitsSQL string
 //go:embed query/fate_summary.sql
 var fateSummarySQL string
 
-// Fate returns what became of the message with a key and an ordinal.
+// Fate returns what happened to the message with a key and an ordinal.
 func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err error) {
 	err = file.Scan(b.conn, fateUnitsSQL, func(row *sqlite3.Stmt) {
 		f.IsKnown = true
@@ -64,7 +65,7 @@ func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err err
 	var pinned []string
 	err = file.Scan(b.conn, fateSummarySQL, func(row *sqlite3.Stmt) {
 		f.Summarised = &Leaving{Pass: row.ColumnInt(1), At: row.ColumnInt64(2), Cause: row.ColumnText(3)}
-		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // a damaged list pins nothing
+		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // if the list is damaged, no message counts as pinned
 	}, key.Harness, key.Session, ordinal)
 	if err != nil {
 		return f, fmt.Errorf("summary of message %d of %s: %w", ordinal, key, err)

@@ -115,9 +115,9 @@ func fold(n int) PassCommit {
 	return c
 }
 
-// H37: once, the host was killed after it had stored the compartments and before it had stored their drops.
-// This test covers each statement of each write. If the statement fails, or if the host is killed just
-// before it, the database is the same as before the write. A write that failed can be repeated.
+// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. This test
+// covers each statement of each write. If the statement fails, or if the host is killed just before it, the database is
+// the same as before the write. A write that failed can be repeated.
 func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 	for name, w := range writes {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			w.set(t, s)
 			before := contents(t, s)
 
-			// The number of statements is unknown before the write has run. So round i lets
-			// statement i+1 fail, until the write succeeds.
+			// The number of statements is unknown before the write has run. So in round i, statement i+1 fails, until
+			// the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
 				s.Fault = func(query string) error {

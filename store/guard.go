@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// A Guard limits how long the writes of a host wait, and remembers whether the last one succeeded.
+// A Guard limits how long the writes of a host wait, and remembers whether the last write succeeded.
 type Guard struct {
 	// Patience bounds the wait for another program's lock on the database.
 	Patience time.Duration
@@ -60,7 +60,7 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Reason tells a person why the store fails, and what to do about it. It does not say which data was to be
+// Reason tells a person why the store fails, and what to do about it. It does not name the data that could not be
 // stored.
 func Reason(err error) string {
 	cause := err

@@ -17,7 +17,7 @@ type HeadRow struct {
 	// compartments were replaced or removed since. Load computes Refold, and writes ignore it.
 	Generation int
 	Refold     bool
-	// ThroughKey and ThroughOrdinal identify the last message that the head covers. If it covers none, the
+	// ThroughKey and ThroughOrdinal identify the last message that the head covers. If it covers no message, the
 	// ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
@@ -38,7 +38,7 @@ type HeadRow struct {
 	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If a row is stored
 	// without a reason, both keep their stored values.
 	FoldedPass int
-	FoldedAt   int64 // Unix ms; a memory has expired if its end date is before this time, whatever the clock shows
+	FoldedAt   int64 // Unix ms; this time, and not the clock, decides whether a memory has expired
 	FoldReason string
 	DocsHash   string
 	KeyFiles   string // in the baseline, a line "HASH PATH" for each

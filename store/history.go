@@ -25,11 +25,11 @@ func HistorianOf(key Key) work.Work {
 type HistoryRow struct {
 	work.State
 
-	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker
-	// is the one that is set. Both hold the caller's JSON, or "".
+	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker is the
+	// marker that is set there. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// Publishes counts the publications. Extracted counts those that no model has made.
+	// Publishes counts all publications. Extracted counts the publications without a model.
 	Publishes, Extracted int
 
 	// Staged is the unfinished recomp, or nil.

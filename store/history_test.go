@@ -106,8 +106,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of the messages that it takes back. If it takes a message in the
-// range of a partial recomp, that recomp cannot continue, so all of it is deleted.
+// A revert deletes the staged compartments of the messages that it removes. If it removes a message in the range of a
+// partial recomp, the recomp cannot continue, so the whole recomp is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -135,7 +135,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the same scores as the second one of whole.
+// withScores is a compartment with the same scores as the second compartment of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
@@ -178,8 +178,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out.
-// Meanwhile, a publication may have stored a newer one.
+// The reference vector TV-24: a pending marker is cleared only if it is the marker that was carried out, because a
+// publication may have stored a newer marker in the meantime.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -108,7 +108,7 @@ func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
 	return removed
 }
 
-// forget models the deletion of the session. Facts belong to the project.
+// forget models the deletion of the session. Facts stay, because they belong to the project.
 func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
 
 // drawRows draws compartments. The first of them begins at this ordinal (start).

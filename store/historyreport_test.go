@@ -51,8 +51,8 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	}
 }
 
-// Extractive compartments keep history from being lost, but they say nothing about the models. The failures
-// of the models still count.
+// Extractive compartments save the history, but they do not show that a model works. So the failures of the models
+// still count.
 func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -25,8 +25,8 @@ type Import struct {
 // errRehearsed rolls a rehearsal back.
 var errRehearsed = errors.New("rehearsed")
 
-// RunImport calls do in one transaction on the database in dir, which a host may have open. In a rehearsal, nothing
-// stays. See file.Edit for the errors.
+// RunImport calls do in one transaction on the database in dir, which a host may have open. In a rehearsal, it takes
+// the changes back. See file.Edit for the errors.
 func RunImport(ctx context.Context, dir string, now int64, isRehearsal bool, do func(*Import) error) error {
 	err := database.Edit(ctx, dir, func(tx *database.Tx) error {
 		err := do(&Import{memories.Editing(tx, now), tx, now})
@@ -46,7 +46,7 @@ func (i *Import) WasTaken(name ...string) (bool, error) {
 	return i.tx.Exists(`SELECT 1 FROM imported WHERE hash = ?`, hashOf(name))
 }
 
-// NoteTaken notes that a row was imported.
+// NoteTaken records that a row was imported.
 func (i *Import) NoteTaken(name ...string) error {
 	_, err := i.tx.Exec(`INSERT INTO imported (hash) VALUES (?)`, hashOf(name))
 	return err

@@ -37,8 +37,8 @@ type PassRow struct {
 	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
-	// FoldReason says why the pass folded the head. It is "" if the pass did not. The sizes belong to the
-	// head in the pass's wire.
+	// FoldReason says why the pass folded the head. It is "" if the pass did not fold. The sizes belong to the head in
+	// the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
 	// Usage is nil until the provider has reported it.
@@ -85,10 +85,9 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 	return nil
 }
 
-// SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the
-// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, even in
-// the sums. If a pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the
-// report.
+// SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session.
+// Harnesses report the same pass more than once. The last report replaces the earlier reports, even in the sums. If a
+// pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(usageSumsSQL,

@@ -51,8 +51,8 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// The session may now give the tags of the lost units again. That is better than not loading the
-		// session at all.
+		// The session may now give the tags of the lost units again. But without this, the session could not be loaded
+		// at all.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

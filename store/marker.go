@@ -13,8 +13,8 @@ import (
 // Markers are the compaction markers of sessions.
 type Markers struct{ db *database.DB }
 
-// ClearPending removes the pending compaction marker of a session if it still equals marker. If a newer
-// publication has replaced it, cleared is false.
+// ClearPending removes the pending compaction marker of a session if it still equals marker. If a newer publication has
+// replaced the pending marker, cleared is false.
 func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)

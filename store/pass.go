@@ -30,11 +30,11 @@ type PassCommit struct {
 	// whose thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
-	// Nudge replaces the record of what the model was told. If it is nil, the record stays.
+	// Nudge replaces the record of the reminders that the model has got. If it is nil, the record stays.
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
-	// NotesTold are the notes of which the model was told that they are ready.
+	// NotesTold are the ids of the ready notes about which the pass has told the model.
 	NotesTold []int64
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
@@ -45,7 +45,7 @@ type PassCommit struct {
 	RereadSince int
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
-	// RoomMade clears the overflow, because the pass has freed space or the refused prompt was taken back.
+	// RoomMade clears the overflow, because the pass has freed space, or the user has reverted the refused prompt.
 	RoomMade bool
 	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
@@ -164,9 +164,9 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
-// the session has any drop. Most sessions have none, but for the deletion, SQLite would build a table in memory
-// even then.
+// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether the
+// session has any drop, because most sessions have none, and for the deletion SQLite would always build a table in
+// memory.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

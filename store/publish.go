@@ -21,11 +21,10 @@ type Publication struct {
 	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
-	// Observations are about the user. PromoteAt is the number of sessions that must have made one, so that it becomes a
-	// memory.
+	// Observations are about the user. When PromoteAt sessions have made the same observation, it becomes a memory.
 	Observations []chronicle.Observation
 	PromoteAt    int
-	// Promises are new, and Closed closes earlier ones of the project.
+	// Promises are new promises. Closed names the earlier promises of the project that are now closed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
 	// Marker replaces the pending compaction marker, unless it is empty.
@@ -37,8 +36,8 @@ type Publication struct {
 	Retry   int64
 }
 
-// Publish appends the compartments of a run to those of its session. It stores everything else of p in
-// the same transaction. If it fails with work.ErrLeaseLost or work.ErrStale, it stores nothing.
+// Publish appends the compartments of a run to the compartments of its session. It stores everything else of p in the
+// same transaction. If it fails with work.ErrLeaseLost or work.ErrStale, it stores nothing.
 //
 // The caller may report the publication only after Publish has returned nil, because the next pass then
 // reads all of it.
@@ -46,9 +45,9 @@ func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// Promote replaces the compartments of a session with those of p. p must hold all compartments of the new
-// history. Promote removes the staged compartments of a recomp, and the head has to be folded again
-// (HeadRow.Refold). Otherwise it works like Publish.
+// Promote replaces the compartments of a session with the compartments of p. p must hold all compartments of the new
+// history. Promote removes the staged compartments of a recomp. Afterwards, the head has to be folded again
+// (HeadRow.Refold). In all other respects, Promote works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
@@ -136,7 +135,7 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 		return fmt.Errorf("pace of the historian: %w", err)
 	}
 	if !isExtracted {
-		if err := work.Credit(tx, p.Holder, len(p.Compartments), learned); err != nil {
+		if err := work.Credit(tx, p.Holder, len(p.Compartments), learned, 0); err != nil {
 			return err
 		}
 	}

@@ -120,8 +120,8 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Once, the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same
-// messages twice.
+// Fixed bug: the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same messages
+// twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)

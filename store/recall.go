@@ -11,16 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A RecallRow is a line that told a session's model what an earlier message knows.
+// A RecallRow is a line by which the host has told a session's model what an earlier message says.
 type RecallRow struct {
-	// Tag is the unit at whose end the line stands, and Pass the pass that put it there.
+	// Tag is the tag of the unit at whose end the line was added, and Pass is the pass that added it.
 	Tag, Pass int
 	// SourceSession and Ordinal name the earlier message.
 	SourceSession string
 	Ordinal       int
-	// Fact is a hash of what the line says, so that it is said once.
+	// Fact is a hash of the line's content, so that the same content is shown only once.
 	Fact int64
-	// Names is a JSON array of the files and commands that the line names, besides those that it answers.
+	// Names is a JSON array of the files and commands that the line names. It leaves out the files and commands for
+	// which the line was added.
 	Names  string
 	Tokens int
 	// ActedPass is the pass in which the model followed the line, 0 if it did not.
@@ -49,7 +50,7 @@ func (s *Store) Recalls(ctx context.Context, key Key) (all []RecallRow, err erro
 	return all, nil
 }
 
-// upsertRecalls stores lines. Of a known line, only ActedPass changes.
+// upsertRecalls stores lines. If a line is already stored, only its ActedPass changes.
 func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	for _, r := range rows {
 		_, err := tx.Exec(`

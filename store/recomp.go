@@ -18,7 +18,7 @@ type Staging struct {
 	// Start and End are the range of a partial recomp: the ordinals of the messages that it summarises again.
 	// For a full recomp, both are 0.
 	Start, End int
-	// Compartments are all compartments of the new history so far. The first one begins with message 1.
+	// Compartments are all compartments of the new history so far. The first compartment begins with message 1.
 	Compartments []chronicle.Compartment
 }
 
@@ -99,7 +99,7 @@ func removeStaging(tx *database.Tx, key Key) error {
 	return err
 }
 
-// removeForPromotion removes the stored compartments, before others replace them.
+// removeForPromotion removes the stored compartments before a promotion replaces them.
 func removeForPromotion(tx *database.Tx, key Key) error {
 	if _, err := tx.Exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)

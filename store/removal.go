@@ -26,7 +26,8 @@ type RemovalRow struct {
 // A RereadRow is a removed unit whose content was read again.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. It decides which pass has removed a unit that has no edit.
+	// Ordinal is the ordinal of the unit's message. If the unit has no edit, the ordinal shows which pass has removed
+	// it: the pass whose head covers the message.
 	Ordinal int
 	Tokens  int
 }

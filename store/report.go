@@ -40,8 +40,8 @@ type SessionReport struct {
 	BustCauses []schema.CauseCount
 	// Bust is the newest bust of the journal, or nil.
 	Bust *BustRow
-	// Priced is the newest pass of the journal that has a price, even if it did not bust. It is nil if no
-	// pass has one.
+	// Priced is the newest pass of the journal that has a price, even if it did not bust. It is nil if no pass has a
+	// price.
 	Priced *schema.PricedPass
 	// Head is the session's head without its texts. It is nil if there is none.
 	Head *HeadRow
@@ -53,8 +53,8 @@ type SessionReport struct {
 	Recalled *schema.Recalled
 }
 
-// A BustRow is a pass of the journal whose wire did not continue the previous one. If the pass itself was steady,
-// and the bust has another reason, for example a prompt that the harness changed, Resent and Removed are 0.
+// A BustRow is a pass of the journal whose wire did not continue the previous wire. If the pass itself was steady, and
+// the bust has another reason, for example a prompt that the harness changed, Resent and Removed are 0.
 type BustRow struct {
 	Pass int
 	At   int64
@@ -82,9 +82,9 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It
-// leaves out sessions that have expired; known is the number of sessions that have not. If limit is 0, it
-// returns all of these. Its cost depends on the number of sessions, not on their length.
+// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It leaves
+// out sessions that have expired, and known is the number of all other sessions. If limit is 0, it returns all of
+// these. Its cost depends on the number of sessions, and not on their length.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `

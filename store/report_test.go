@@ -159,8 +159,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// The newest price belongs to the last pass that estimated one, whether or not
-// the pass made the bust.
+// The newest price belongs to the last pass that estimated a price, whether or not the pass made the bust.
 func TestNewestPriceIsTold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

@@ -15,9 +15,9 @@ import (
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// Withdraw records that a revert has removed the message with this ordinal (from) and all later ones.
-// Withdraw withdraws the compartments that cover one of these messages, and returns them in order. Earlier
-// messages that these compartments covered belong to the tail again. Memories stay.
+// Withdraw records that a revert has removed the message with this ordinal (from) and all later messages. Withdraw
+// withdraws the compartments that cover one of these messages, and returns them in order. The earlier messages that
+// these compartments covered belong to the tail again. Memories stay.
 //
 // Withdraw also removes staged compartments of these messages. A run that holds the session's lease can no
 // longer publish one of them (work.ErrStale). If a compartment was withdrawn, the head has to be folded again
@@ -65,8 +65,8 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Comp
 	return rows, nil
 }
 
-// Restore moves the withdrawn compartments with the numbers seqs, in that order, to the end of the published
-// ones, because their messages have come back. after is the end of the history that the caller has read. If the
+// Restore moves the withdrawn compartments with the numbers seqs, in this order, to the end of the published
+// compartments, because their messages have come back. after is the end of the history that the caller has read. If the
 // end has changed, Restore fails with work.ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -99,8 +99,8 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 	return nil
 }
 
-// cutStaging removes the staged compartments of the message with this ordinal (from) and of all later ones.
-// If the range of a partial recomp has lost a message, cutStaging removes the whole recomp.
+// cutStaging removes the staged compartments of the message with this ordinal (from) and of all later messages. If the
+// range of a partial recomp has lost a message, cutStaging removes the whole recomp.
 func cutStaging(tx *database.Tx, key Key, from int) error {
 	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories

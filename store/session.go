@@ -21,9 +21,8 @@ type Key struct {
 
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
-// A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that
-// writes it. Otherwise a writer could overwrite a newer value that another one has stored since the row was
-// read.
+// A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that writes
+// it. Otherwise a method could overwrite a newer value that another method has stored since the row was read.
 type SessionRow struct {
 	Key Key
 
@@ -35,15 +34,15 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; if the stored value is higher, that one stays
+	TagCounter   int // highest tag ever given; if the stored value is higher, the stored value stays
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
 	WireChain    string // hash chain over the last wire, hex
 
-	// RawMessages and RawChain are the length and the hash chain of the raw messages from which the last wire
-	// was made. If a wire changes unexpectedly, they show whether the harness changed its messages or we made
-	// a mistake.
+	// RawMessages and RawChain are the length and the hash chain of the raw messages from which the last wire was made.
+	// If a wire changes unexpectedly, they show whether the harness has changed its messages or the host has made a
+	// mistake.
 	RawMessages int
 	// RawTokens is the estimated size of the next prompt without magicctx. It is 0 if it is unknown.
 	// ForgetRawTokens sets it to 0.
@@ -61,8 +60,8 @@ type SessionRow struct {
 
 	LastPassAt int64
 
-	// Written by SaveUsage, as the provider reported them: the tokens summed
-	// over all passes, and the whole prompt of the newest reported pass.
+	// SaveUsage writes these fields as the provider reported them: the tokens of all passes together, and the whole
+	// prompt of the newest reported pass.
 	InputTokens  int64
 	CacheRead    int64
 	CacheWrite   int64
@@ -95,10 +94,9 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble
-	// is Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in
-	// Unix ms. Pending means that the harness now has a different system prompt from that of the newest stored
-	// pass.
+	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble is
+	// Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
+	// Pending means that the harness's system prompt now differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int
 	Pending  bool
@@ -130,9 +128,8 @@ type GaugeState struct {
 	Tokens, Own, Base int
 }
 
-// RentState is the meter of a session: the cost, since the last bust, of content that a bust could have
-// removed. Paid, Coverable and Price are in tokens read from the cache. Removable and Queued are in
-// tokens.
+// RentState is the rent meter of a session: the rent, since the last bust, for content that a bust could have removed.
+// Paid, Coverable and Price are in tokens read from the cache. Removable and Queued are in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
@@ -235,8 +232,7 @@ func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 	return nil
 }
 
-// ensureSession creates the session's row if it does not exist, because a hook may come before the session's
-// first pass.
+// If the session has no row, ensureSession creates it, because a hook may be called before the session's first pass.
 func (s *Store) ensureSession(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO sessions (harness, session_id, updated_at)
@@ -292,12 +288,12 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// KeptSession is how long a session is kept after its last use. It is needed because a harness reports a deleted session
-// only to a host that is running at that moment.
+// KeptSession is how long a session is kept after its last use. It is needed because a host that is not running does
+// not learn that the harness has deleted a session.
 const KeptSession = 90 * 24 * time.Hour
 
-// DiscardSession puts a session into the trash: it counts as last used KeptSession ago. So it has expired, and the
-// tidies that follow delete it (package retention). If it is used before that, it goes on as if nothing had happened.
+// DiscardSession lets a session expire: it sets the time of its last use to KeptSession ago. So the next tidies delete
+// the session (package retention). If the user continues the session before it is deleted, nothing is lost.
 func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// If SQLite has to build a table in memory for a statement, that takes longer than writing the row. At
-// every pass, the user would wait for such a statement.
+// If SQLite has to build a table in memory for a statement, the statement takes longer than writing the row, and the
+// user waits for it on every pass.
 func TestPassStatementsBuildNoTable(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

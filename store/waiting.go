@@ -18,26 +18,25 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// While another program holds a lock on the database, no pass can be stored. The pass still answers, so the
-// wire contains tags that no row records. If the host were then killed, the next host would give the same
-// tags again. A host gives tags in the order of the transcript, so units that are still in the transcript
-// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on other
-// content than before.
+// While another program holds a lock on the database, no pass can be stored. The pass still answers, so the wire
+// contains tags that no row records. If the host is killed then, the next host gives these tags again, in the order of
+// the transcript. So as long as the transcript is the same, each unit gets the same tag. But if the user has removed
+// messages in the meantime, the model would see a tag on other content than before.
 //
-// Sending such a wire without the new tags does not help, because adding them later would change messages
-// that were already sent. Reserving a range of numbers in advance does not help either: a new host cannot
-// know how many of them the last host has shown. If it skipped them all, each killed host would change the
-// tags of units that were already sent.
+// Sending the wire without the new tags does not help, because adding them later would change messages that were
+// already sent. Reserving a range of numbers in advance does not help either: a new host cannot know how many of these
+// numbers the last host has shown. If it skipped all of them, units that were already sent would get other tags after
+// each kill.
 //
-// The units therefore wait in a file beside the database, one file for each session whose pass could not be
-// stored. Load reads the file, and the next write that stores the units removes it. Like the database, the
-// file survives a killed process. Unlike the database, it need not survive a power cut.
+// The units therefore wait in a file beside the database, one file for each session whose pass could not be stored.
+// Load reads the file, and the next write that stores the units removes it. Like the database, the file survives a
+// killed process. Unlike the database, it may be lost in a power cut.
 
-// Waiting manages these files.
+// Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// has holds the sessions that have such a file. There are only a few. Without this set, each pass
-	// would have to look at the disk.
+	// has holds the sessions that have a file of waiting units. There are only a few. Without this set, each pass would
+	// have to look at the disk.
 	has sync.Map
 }
 
@@ -87,8 +86,7 @@ func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// Forget removes the session's file. If that fails, it does no harm, because (*Waiting).of leaves out units
-// that are stored.
+// Forget removes the session's file. A failure does no harm, because (*Waiting).of leaves out units that are stored.
 func (s *Waiting) Forget(key Key) {
 	s.has.Delete(key)
 	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,6 @@
-// Bundles the plugin, its half for the terminals of OpenCode 2, and the launcher of the npm package, each into one file
-// without dependencies: OpenCode resolves no dependencies for a plugin. It provides Solid to the half in the terminal.
+// Bundles the plugin, its half for the terminals of OpenCode 2, and the launcher of the npm package. Each bundle is one
+// file without dependencies, because OpenCode resolves no dependencies for a plugin. Only Solid is not bundled:
+// OpenCode provides it in its terminals.
 //
 //   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"

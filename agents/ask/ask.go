@@ -12,9 +12,9 @@ import (
 
 // An Asker runs a hidden agent on one prompt.
 //
-// Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because an
-// agent goes on calling tools if its client only disconnects. If the error is an *Error, its Kind is the
-// kind of failure. Classify finds the kind of any other error.
+// Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because the agent would
+// continue to call tools if its client only disconnected. If the error is an *Error, its Kind is the kind of failure.
+// Classify finds the kind of any other error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
@@ -60,10 +60,10 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// OrCounted corrects a usage that is too small: if a reported number is less than half of our own count of the
-// question or the answer, it returns our count instead. Some providers and proxies report no usage, and a
-// question that seems free could be repeated without end. A provider's own tokens may be larger than ours, but
-// not twice as large.
+// OrCounted corrects a usage that is too small: if a reported number is less than half of the host's count of the
+// question or the answer, it returns the host's count instead. Some providers and proxies report no usage, and a
+// question that seems free could be repeated without end. A provider's tokens may be larger than the host's, but not
+// twice as large.
 func (u Usage) OrCounted(r Request, text string) Usage {
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
 		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0
@@ -74,14 +74,14 @@ func (u Usage) OrCounted(r Request, text string) Usage {
 	return u
 }
 
-// Tokens returns our own count of the tokens that the model reads.
+// Tokens returns the host's count of the tokens that the model reads.
 func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.Prompt) }
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests
-// another name, Once asks the suggested model too, but only once. Every failure is an *Error. If ctx has
-// ended, its kind is Aborted, or TimedOut if ctx's own deadline has passed.
+// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests another
+// name, Once also asks the suggested model, but no third one. Every failure is an *Error. If ctx was cancelled, the
+// error's kind is Aborted. If ctx's own deadline has passed, it is TimedOut.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error

@@ -78,7 +78,7 @@ type asker func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f asker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// waits answers only when its context ends. The text of its error does not mention the context.
+// waits is an asker that fails only when its context ends, with an error that does not mention the context.
 var waits = asker(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("429 socket closed")
@@ -129,8 +129,8 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Once, a harness reported 10 tokens for each question. A historian with endless answers then looked free, and
-// was asked 93 times.
+// A harness may report too few tokens, for example 10 for each question. If the host believed them, a historian with
+// endless answers would look nearly free, and would be asked again and again.
 func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/overflow"
 )
 
-// A Kind is a kind of failure. It decides what to try next.
+// A Kind is a kind of failure. The caller decides by it what to try next.
 type Kind string
 
 const (
@@ -31,15 +31,15 @@ const (
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked after the failure. After an abort, the run must not go
-// on. After a timeout, the question's time is used up. After an overflow, the prompt must be shortened, and
-// sending it again does not help.
+// Final reports whether no other model may be asked after the failure. After an abort, the run must end. After a
+// timeout, the question's time is used up. After an overflow, the prompt must be shortened, and sending it again does
+// not help.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 // An Error is a failed question.
 type Error struct {
 	Kind Kind
-	// Suggestion is the model that the harness proposes instead of an unknown one.
+	// Suggestion is the model that the harness proposes if it does not know the requested model.
 	Suggestion string
 	// Err is the error that the harness reported. It may be nil.
 	Err error
@@ -54,8 +54,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Classify returns the kind of a failure, or "" if err is nil. If the type of the error tells the kind, Classify uses the type.
-// Otherwise it looks for the words that providers use.
+// Classify returns the kind of a failure, or "" if err is nil. If the type of the error shows the kind, Classify uses
+// the type. Otherwise it looks for the words that providers use.
 func Classify(err error) Kind {
 	var reported *Error
 	switch {

@@ -6,17 +6,20 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The marks of a part of a document that stays as it is. Each stands in a comment of its own line.
+// These marks enclose a part of a document that the dreamer leaves unchanged. Each mark is in a comment on a line of
+// its own.
 const (
 	protectedStart = "mc:protected START"
 	protectedEnd   = "mc:protected END"
 )
 
-// maxLines bounds the lines of a document, which a stranger may have written, so that their paths are soon looked for.
+// maxLines bounds how many lines of a document Lines returns. Each path in them is looked up on the disk, and a
+// stranger may have written the document.
 const maxLines = 500
 
-// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the id is
-// the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines whose blanks have a meaning.
+// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the
+// id is the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines with several blanks
+// in a row.
 func Lines(name, document string) (all []chronicle.Memory) {
 	isCode, isProtected := false, false
 	for i, line := range strings.Split(document, "\n") {

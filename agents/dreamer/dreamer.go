@@ -21,8 +21,8 @@ const Agent = "magicctx-dreamer"
 
 // A Job is a project whose memories are tended.
 type Job struct {
-	Memories []chronicle.Memory // active ones
-	// Findings are what the files of the project say about memories, by id.
+	Memories []chronicle.Memory // only active memories
+	// Findings has an entry for each memory that the files of the project may contradict, by the memory's id.
 	Findings map[int64]Finding
 	// Excess is the size of the memories that do not fit into a prompt, in tokens.
 	Excess int
@@ -38,12 +38,12 @@ type Finding struct {
 	Gone, Found []string
 }
 
-// A Change is what a model proposes, as far as the rules allow it.
+// A Change is a change that a model proposes and the rules allow.
 type Change struct {
 	Kind    Kind
 	IDs     []int64
 	Content string // the new text, or the reason for an archive
-	// More are the further facts of a split. Content is the first one.
+	// More holds the facts of a split after the first one, which is in Content.
 	More []string
 }
 
@@ -57,25 +57,25 @@ const (
 	Archive Kind = "archive" // memories are no longer shown
 )
 
-// A Result is the answer of a model, as far as the rules allow it.
+// A Result is the part of a model's answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected says for each other change of the answer which rule it breaks.
+	// Rejected has a text for each rejected change of the answer: the rule that the change breaks.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
 }
 
 const (
-	// maxPrompt bounds the memories of one question, in bytes. The default budget of a day pays for the worst case of such a
-	// question.
+	// maxPrompt bounds the memories of one question, in bytes. The default daily budget is enough for the worst case of
+	// a question of this size.
 	maxPrompt = 24_000
-	// thinking is the room for thinking that the bound of an answer leaves, in tokens.
+	// thinking is the part of an answer's limit that is meant for the model's thinking, in tokens.
 	thinking = 4_000
 )
 
-// Question returns the question of a task, for the first model of the job, and the memories that it shows. If it shows
-// none, there is nothing to do.
+// Question returns a task's question to the first model of the job, and the memories that the question shows. If it
+// shows no memory, there is nothing to do.
 func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	var shown []chronicle.Memory
 	size := 0
@@ -93,8 +93,8 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	return q, shown
 }
 
-// pageOf returns the memories of a task. If they do not fit into one question, it begins at another one each day, so that all of
-// them are shown some day.
+// pageOf returns all memories of a task. If they do not fit into one question, the list begins at a different memory
+// each day, so that in the end each memory is shown.
 func (t Task) pageOf(j Job) []chronicle.Memory {
 	all, size := t.choose(j), 0
 	for _, m := range all {
@@ -106,8 +106,8 @@ func (t Task) pageOf(j Job) []chronicle.Memory {
 	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
-// Run asks one model after the other, until one gives an answer of the right form. If there is nothing to do, it asks
-// none.
+// Run asks one model after the other, until a model gives an answer of the right form. If there is nothing to do, Run
+// asks no model.
 func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	question, shown := t.Question(j)
 	if len(shown) == 0 {
@@ -152,7 +152,7 @@ func (t Task) prompt(j Job, shown []chronicle.Memory) string {
 	return strings.TrimSpace(b.String())
 }
 
-// line shows a memory. It is data: its text cannot close the element.
+// line shows a memory as an element. It escapes the memory's text, so that the text cannot close the element.
 func (t Task) line(j Job, m chronicle.Memory) string {
 	finding := ""
 	if t.Name == Verify || t.Name == MaintainDocs {
@@ -181,7 +181,7 @@ var block = regexp.MustCompile(`(?s)<(merge|update|split|archive) ids="([^"]*)">
 // fact matches one fact of a split.
 var fact = regexp.MustCompile(`(?s)<fact>(.*?)</fact>`)
 
-// parse reads an answer, and sorts out the changes that break a rule.
+// parse reads an answer, and rejects the changes that break a rule.
 func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error) {
 	blocks := block.FindAllStringSubmatch(text, -1)
 	if len(blocks) == 0 && !strings.Contains(text, "<none/>") {
@@ -224,7 +224,7 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// used are the memories of accepted changes, and freed is the size of those that are archived, in tokens.
+	// used are the memories of accepted changes. freed is the size of the archived memories, in tokens.
 	used  map[int64]bool
 	freed int
 }

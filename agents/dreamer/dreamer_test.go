@@ -27,7 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// wants checks one answer to a task: the changes of the kinds in want, and the rule that one change breaks.
+// wants checks one answer to a task: its changes must have the kinds in want, and why must be the rule that one change
+// breaks.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -58,7 +59,7 @@ var memories = []chronicle.Memory{
 	{ID: 8, Category: "CONFIG_VALUES", Content: "Alone in its category."},
 }
 
-// The rules of merges are checked, whatever a model answers.
+// Whatever a model answers, a merge must follow the rules.
 func TestMergesAreChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, why string
@@ -94,7 +95,7 @@ func TestMergesAreChecked(t *testing.T) {
 	}
 }
 
-// verified are memories with findings about their files, and one without.
+// verified are memories with findings about their files, and one memory without a finding.
 var verified = Job{
 	Memories: []chronicle.Memory{
 		{ID: 1, Category: "NAMING", Content: "Helpers live in src/util.go, as `helper_x`."},
@@ -114,7 +115,8 @@ var verified = Job{
 	},
 }
 
-// A memory whose file is gone is corrected or archived, as the finding allows. That a file is missing refutes no rule.
+// If the file of a memory is gone, the memory is corrected or archived, as far as the finding allows. A missing file
+// does not refute a rule.
 func TestVerifyIsChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, why string
@@ -143,8 +145,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// A memory is archived only while there are more than fit into a prompt, if nobody has learned it again for two weeks, and
-// if it is neither a rule nor the user's.
+// A memory is archived only if the project has more memories than fit into a prompt, no session has learned this memory
+// again for two weeks, it is not a rule, and the user has not written it.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)
@@ -181,7 +183,8 @@ func TestArchiveStaleIsChecked(t *testing.T) {
 	}
 }
 
-// A story becomes a fact: shorter, in the words of the old text, with each of its details and its reason.
+// A rewritten memory states a fact instead of a story: it is shorter, uses the words of the old text, and keeps each
+// detail and the reason.
 func TestImproveIsChecked(t *testing.T) {
 	j := Job{Memories: []chronicle.Memory{
 		{ID: 1, Category: "NAMING", Content: "Today we discussed it, and we agreed that the retries go into `net.retry max` of conf/app.toml and that there are 3 of them, never more."},
@@ -256,7 +259,7 @@ const document = "# Structure of src/old.go\n\n" +
 	"<!-- mc:protected END -->\n" +
 	"| tools/pack.sh | packs |" // 13
 
-// A document may only change in lines that name a path which is gone. Everything else stays byte for byte.
+// The dreamer may change only those lines of a document that name a missing path. Everything else stays byte for byte.
 func TestMaintainDocsIsChecked(t *testing.T) {
 	j := Job{Memories: Lines("STRUCTURE.md", document), Findings: map[int64]Finding{
 		3:  {Gone: []string{"src/util.go"}, Found: []string{"lib/util.go"}},
@@ -308,7 +311,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// A memory is data: it cannot close its own element, and the question shows no memory that may not be merged.
+// The text of a memory cannot close the memory's element, and the question shows no memory that may not be merged.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {
@@ -321,7 +324,7 @@ func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	}
 }
 
-// A question is bounded, with its answer, so that the smallest default budget pays for it.
+// The sizes of a question and of its answer are bounded, so that the smallest default budget is enough for both.
 func TestQuestionIsBounded(t *testing.T) {
 	var many []chronicle.Memory
 	for i := range 2000 {
@@ -346,7 +349,7 @@ func TestQuestionIsBounded(t *testing.T) {
 	}
 }
 
-// An answer without a change counts only if it says that there is none. The next model is asked then.
+// An answer without a change counts only if it says that there is none. Otherwise, the next model is asked.
 func TestLazyModelIsFollowedByAnother(t *testing.T) {
 	var models []string
 	r, err := taskOf(Consolidate).Run(t.Context(), asker(func(q ask.Request) (string, error) {

@@ -24,7 +24,7 @@ type Task struct {
 	choose func(Job) []chronicle.Memory
 }
 
-// The names of the tasks, as the key dreamer.tasks has them.
+// The names of the tasks in the setting dreamer.tasks.
 const (
 	Consolidate  = "consolidate"
 	Verify       = "verify"
@@ -53,12 +53,12 @@ func system(name string) string {
 	return string(text)
 }
 
-// isOurs reports whether the dreamer may touch a memory. A pinned memory belongs to the user. A constraint may only be
-// merged with its exact copy, which the store never has.
+// isOurs reports whether the dreamer may change a memory. It may not change a memory that the user has pinned, or a
+// constraint, which must keep its exact words.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
-// isRule reports whether a memory says what must be, or why. Whether it is true cannot be seen in files, and it stays
-// useful when nobody repeats it.
+// isRule reports whether a memory states a rule or a reason. Files cannot show whether such a memory is true. It stays
+// useful even if no session learns it again.
 func isRule(m chronicle.Memory) bool {
 	return hasReason(m.Content) || slices.ContainsFunc(wordsOf(m.Content), isRestrictive)
 }
@@ -76,8 +76,8 @@ func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory)
 	return all
 }
 
-// repeated returns the memories that may be merged: those of a category that has several. The check of a memory tests
-// only its own words.
+// repeated returns the memories that may be merged: those of each category that has several. It leaves out memories
+// with a check, because the check tests only the memory's own words.
 func repeated(j Job) []chronicle.Memory {
 	count := make(map[string]int)
 	may := func(m chronicle.Memory) bool { return m.Check == "" }
@@ -92,10 +92,11 @@ func doubtful(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool { return m.Doubt != "" || len(j.Findings[m.ID].Gone) > 0 })
 }
 
-// staleAfter is how long nobody has learned a stale memory again.
+// staleAfter is the time after which a memory is stale, if no session has learned it again.
 const staleAfter = 14 * 24 * time.Hour
 
-// stale returns the memories that may be archived to make room. There are none as long as all memories fit into a prompt.
+// stale returns the memories that may be archived to make room. As long as all memories fit into a prompt, it returns
+// none.
 func stale(j Job) []chronicle.Memory {
 	if j.Excess <= 0 {
 		return nil
@@ -106,11 +107,11 @@ func stale(j Job) []chronicle.Memory {
 	})
 }
 
-// longFrom is the length from which a memory is unclear, in bytes. One fact in one sentence is shorter.
+// A memory of longFrom bytes or more counts as unclear. One fact in one sentence is shorter.
 const longFrom = 240
 
-// unclear returns the memories that tell a story instead of a fact, are long, or hold several facts. The words of the user stay
-// as they are, and so does a memory whose check tests its words.
+// unclear returns the memories that tell a story instead of a fact, are long, or hold several facts. It leaves out
+// memories that the user has written, and memories with a check, because the check tests the words.
 func unclear(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool {
 		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
@@ -118,13 +119,13 @@ func unclear(j Job) []chronicle.Memory {
 	})
 }
 
-// hasSeveralFacts reports whether a memory probably holds several facts, and may be split. A rewritten memory may have two
-// sentences, and must not be asked about again each night.
+// hasSeveralFacts reports whether a memory probably holds several facts, and may be split. Two sentences do not count
+// as several facts, because a rewritten memory may have two, and must not be in the question again each night.
 func hasSeveralFacts(m chronicle.Memory) bool {
 	return !isRule(m) && strings.Count(m.Content, ". ") >= 2
 }
 
-// reasons are the words with which the reason for archiving a stale memory begins.
+// If a stale memory is archived, the reason must begin with one of these words.
 var reasons = []string{"code", "redundant", "volatile", "measurement", "fixed", "value"}
 
 func (c *checker) checkArchive(ch *Change, of []chronicle.Memory) error {
@@ -166,8 +167,8 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, finding)
 }
 
-// checkRewriting checks that a rewritten memory says the same in fewer words. Only a model could compare the meanings, so the
-// rule compares words.
+// checkRewriting checks that a rewritten memory has fewer words, and still has the details and the reason. Only a model
+// could compare the meanings, so the rule compares words.
 func checkRewriting(content string, m chronicle.Memory) error {
 	if err := checkWords(content, m, 2); err != nil {
 		return err
@@ -212,8 +213,8 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail of a fact, such as a number, that stands after another word than in the note. So a fact cannot get
-// the number of another fact.
+// movedDetail returns a detail of a fact, such as a number, if the word before it is not the word before it in the
+// note. It stops a fact from getting the number of another fact.
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -232,7 +233,7 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// checkWords checks that a text is shorter than a memory, and that at most one word in some is not from there.
+// checkWords checks that a text is shorter than a memory, and has at most one new word in every "in" words.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
@@ -253,7 +254,7 @@ func checkWords(content string, m chronicle.Memory, in int) error {
 	return nil
 }
 
-// hasReason reports whether a memory says why.
+// hasReason reports whether a memory gives a reason.
 func hasReason(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return slices.Contains(rationale, strings.ToLower(word)) })
 }
@@ -275,8 +276,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that a new text has the details of the old ones, and no others. It may leave out a path that no longer exists
-// (f.Gone), and may name a file that was found elsewhere (f.Found).
+// keeps checks that a new text has all details of the old texts, and no other details. It may leave out a path that no
+// longer exists (f.Gone), and may name a file that was found elsewhere (f.Found).
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -302,11 +303,11 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// Without these words, a rule would say something else.
+	// If a rule loses one of these words, it has another meaning.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
-	// After these words stands the reason of a rule.
+	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
-	// These words tell what somebody did in a session.
+	// These words occur in stories about a session.
 	narrative = []string{
 		"i", "we", "our", "today", "yesterday", "currently", "recently", "earlier", "discussed", "agreed", "decided", "realized", "realised",
 		"noticed", "discovered", "tried", "figured", "basically", "actually",

@@ -28,8 +28,8 @@ const (
 	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
 	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
-	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. Such a line may say
-	// anything, so it is always shown with a label, for example "a tool said".
+	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. A tool may say anything, so the
+	// line is always shown with a label, for example "a tool said".
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 
@@ -126,8 +126,8 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 	c.found = append(c.found, Anchor{Kind: kind, Text: text, Ordinal: ordinal})
 }
 
-// scan returns the part of a text to search: all of it, or its first and last part. An error message usually
-// stands at one end of an output. left is the number of bytes that may still be searched.
+// scan returns the part of a text to search: all of it, or its first and last part. An error message is usually at one
+// end of an output. left is the number of bytes that may still be searched.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]

@@ -107,16 +107,15 @@ func TestAnswersTextIsData(t *testing.T) {
 	}
 }
 
-// Bug class H24 (docs/defects.md): once, the client of a run was cancelled, but the agent went on in the
-// harness. Here both the end of ctx and the end of the question's time reach the asker's context. The run
-// waits until the asker has returned.
+// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness. Whether ctx
+// ends or the question's time is over: the asker's context ends too, and the run waits until the asker has returned.
 func TestBugH24AbortReachesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0
 		asker := historiantest.AskerFunc(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 			running++
 			<-ctx.Done()
-			time.Sleep(time.Second) // this pause stands for the abort in the harness
+			time.Sleep(time.Second) // this pause represents the abort in the harness
 			running--
 			return ask.Answer{}, errors.New("socket closed")
 		})

@@ -18,9 +18,9 @@ type Unconfirmed struct {
 	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. If the
 	// same line is in several tiers, it counts once.
 	Quotes int
-	// Unsourced counts the facts that name no messages. Misplaced counts those that name messages outside the
-	// chunk. Unfounded counts those that share no anchor with their messages, and those that quote words which
-	// the user has not typed.
+	// Unsourced counts the facts that name no messages. Misplaced counts the facts that name messages outside the
+	// chunk. Unfounded counts the facts that share no anchor with their messages, or that quote words which the user
+	// has not typed.
 	Unsourced, Misplaced, Unfounded int
 }
 
@@ -89,8 +89,8 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm removes the quotes that no message confirms from a compartment's title and tiers. If nothing is left
-// of a tier, the tier before it takes its place.
+// confirm removes the quotes that no message confirms from a compartment's title and tiers. If a tier is empty then, it
+// gets the text of the tier before it.
 func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
@@ -109,8 +109,8 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Tiers = tiers
 }
 
-// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user from them. It is for a text that was
-// not compared with the words of the user, such as the harness's own summary.
+// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user from them. It is for a compartment
+// that was not compared with the words of the user, for example the harness's own summary.
 func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
 	c.Title = clean(c.Title)
 	for i, tier := range c.Tiers {
@@ -147,14 +147,14 @@ func (q *quotes) line(line string) string {
 	return strings.TrimRight(kept, " \t")
 }
 
-// These bounds limit the time for hostile answers. A compartment has a few quotes of a few sentences.
+// These bounds limit the time that a hostile answer takes. A normal compartment has a few quotes of a few sentences.
 const (
-	maxQuotes = 200 // quotes of a compartment that are looked for; all others are left out
-	maxQuoted = 20  // sentences of a quote that are looked for one by one
+	maxQuotes = 200 // only so many quotes of a compartment are looked for; the others are left out
+	maxQuoted = 20  // only so many sentences of a quote are looked for one by one
 )
 
-// beginning returns the whole quote if one message of the user contains it. Otherwise it returns the first
-// sentences that such a message contains, or "".
+// beginning returns the whole quote if one message of the user contains it. Otherwise it returns the first sentences of
+// the quote that one message contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words
@@ -224,9 +224,9 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence of such a message must say the same as the fact.
-// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web
-// page must not make rules for every later session.
+// symbol or quoted words. If a fact has no anchors, a sentence of a message in the range must say the same as the fact.
+// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web page
+// must not make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

@@ -46,8 +46,8 @@ func (a *answers) Ask(context.Context, ask.Request) (ask.Answer, error) {
 	return ask.Answer{Text: text}, nil
 }
 
-// A model may invent words of the user, or quote a file or itself as the user. Such a line was once shown as a
-// quote in the head of every later prompt.
+// A model may invent words of the user, or quote a file or itself as the user. Otherwise, the head of every later
+// prompt would show such a line as a quote of the user.
 func TestQuotesStandInTheUsersWords(t *testing.T) {
 	for _, test := range []struct {
 		name, tier, want string
@@ -113,7 +113,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// Once, a fact without support in any message was shown in the head of every later session of the project.
+// A fact must have support in a message, because the head of every later session of the project shows it.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

@@ -66,8 +66,8 @@ func TestOnlyTheModelsOwnWordsAreADecision(t *testing.T) {
 	}
 }
 
-// If a poor summariser copies only the user's lines, the receipt must contain the rest. In a session of 60 turns, all
-// rules of the user and all decisions of the model survive.
+// If a poor summariser copies only the user's lines, the receipt must contain the rest. So all rules of the user and
+// all decisions of the model survive a session of 60 turns.
 func TestDecisionsSurviveAPoorSummary(t *testing.T) {
 	const turns, ofCompartment = 60, 4
 	decide := []string{

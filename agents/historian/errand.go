@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
-// again. A wrap-up uses it to make new ones.
+// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments again. A wrap-up
+// uses it to make new compartments.
 type Errand struct {
 	// Job holds the settings of all runs. For each run, RunErrand sets the chunk and the messages in it.
 	// After the first chunk, it also sets the references. No run leaves its last compartment to the next
@@ -42,10 +42,10 @@ type ErrandResult struct {
 	Attempts []Attempt
 }
 
-// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because
-// no emergency forces the user to accept a poor summary. If no model gives a valid answer, it tries again
-// with half the budget, because a shorter chunk is easier. If that cannot help, it stops. It returns an
-// error only if a port fails or ctx ends. All saved results stay saved.
+// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because there is no
+// emergency in which a poor summary is better than none. If no model gives a valid answer, RunErrand tries again with
+// half the budget, because a shorter chunk is easier. If a shorter chunk cannot help, it stops. It returns an error
+// only if a port fails or ctx ends. All saved results stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
@@ -64,12 +64,12 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the end of the last chunk that failed since the last success. If none failed, it is after the
+	// failedAt is the end of the last chunk that failed since the last success. If no chunk failed, it is after the
 	// range. The next chunk must end before failedAt.
 	failedAt int
 }
 
-// step summarises one chunk. If that fails, step shortens the next chunk or sets the problem.
+// step summarises one chunk. After a failure, it shortens the next chunk or sets the problem.
 func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
@@ -98,7 +98,7 @@ func (r *progress) step(ctx context.Context) error {
 	return r.save(ctx, run.result(best))
 }
 
-// shorten halves the budget. If that cannot help, it sets the problem.
+// shorten halves the budget. If a smaller budget cannot help, it sets the problem.
 func (r *progress) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
 	if !ok || !shorterMayHelp(failed.attempts) {

@@ -115,8 +115,8 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each run of an errand sees the earlier compartments of the errand, and keeps its own last compartment. If the job
-// has WithoutFacts, no run takes facts.
+// Each run of an errand sees the compartments of the errand's earlier runs, and keeps its own last compartment. If the
+// job has WithoutFacts, no run takes facts.
 func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {

@@ -14,7 +14,7 @@ var exampleFile string
 // bandSeparator begins a band of importance in the file of examples.
 const bandSeparator = "=== band "
 
-// shownExamples is how many examples a prompt shows. Each one is from a different band.
+// shownExamples is how many examples a prompt shows. Each example is from a different band.
 const shownExamples = 4
 
 // bands returns the examples by band of importance, highest band first.
@@ -27,9 +27,9 @@ var bands = sync.OnceValue(func() [][]string {
 	return all
 })
 
-// examples returns examples for calibration: compartments of invented projects that show which content
-// deserves which importance. The choice depends on session and chunk. So a repeated run sees the same
-// examples, and different runs see different ones.
+// examples returns examples for calibration: compartments of invented projects that show which content deserves which
+// importance. The choice depends on session and chunk. So a repeated run sees the same examples, and other runs see
+// other examples.
 func examples(session string, chunkStart int) string {
 	h := fnv.New32a()
 	h.Write([]byte(session + ":" + strconv.Itoa(chunkStart)))

@@ -8,13 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// extractSpan is the least number of messages in an extractive compartment. After that many, the compartment
-// ends at the next prompt of the user. A compartment from a model has about the same length.
+// extractSpan is the least number of messages in an extractive compartment. After so many messages, the compartment
+// ends before the next prompt of the user. A compartment from a model has about the same length.
 const extractSpan = 40
 
-// Extract writes compartments without a model, by rule, from the raw messages: the user's sentences,
-// decisions, files, commands, errors and commits. They cover exactly the chunk. They hold less than a model's
-// compartments, and their text says so. But Extract succeeds for every chunk. The result depends only on the
+// Extract writes compartments without a model, by rule, from the raw messages: the user's sentences, decisions, files,
+// commands, errors and commits. They cover exactly the chunk. They hold less than a model's compartments, and their
+// text says that no model has written them. But Extract succeeds for every chunk. The result depends only on the
 // arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment

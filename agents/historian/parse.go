@@ -21,13 +21,13 @@ type Draft struct {
 	Facts        []chronicle.Fact
 	// Observations still end with the words of the user that show them.
 	Observations []chronicle.Observation
-	// Items are the numbers of the chosen promises, and Closed the earlier ones that the answer closes.
+	// Items are the numbers of the sentences that the answer chooses as promises. Closed are the earlier promises that
+	// the answer closes.
 	Items  []int
 	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages as their source.
 	Unsourced int
-	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
-	// none.
+	// UnprocessedFrom is the first ordinal that the answer leaves to the next run, or 0.
 	UnprocessedFrom int
 	// Skipped says which compartments could not be read, and why.
 	Skipped []string
@@ -38,7 +38,7 @@ type Draft struct {
 const (
 	maxAnswer   = 1 << 20
 	maxItems    = 200
-	maxFacts    = 40 // few, because the facts of one answer must not displace those that the project has learned
+	maxFacts    = 40 // few, because the facts of one answer must not displace the project's other facts
 	maxItemText = 2_000
 	// maxObservations is small, because a chunk shows few traits of the user.
 	maxObservations = 5
@@ -50,9 +50,9 @@ const (
 )
 
 // Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and accepts
-// attributes in any order. If a closing tag is missing, but another tag shows the end of the element, it
-// continues there. It never fails: for an answer without compartments it returns an empty draft. It takes time
-// linear in the length of the answer.
+// attributes in any order. If a closing tag is missing, but another tag shows where the element ends, Parse continues
+// at that tag. It never fails: for an answer without compartments it returns an empty draft. Its time is linear in the
+// length of the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -87,10 +87,10 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal. It
-// also removes invisible characters, for example those that change the direction of a line. Only the joiners stay,
-// because some scripts need them. Unicode's other line breaks become "\n", so that our lines are the lines that a
-// reader sees.
+// clean removes invalid UTF-8 and control characters, because they must not get into a database or a terminal. It also
+// removes invisible characters, for example those that change the direction of a line. Only the joiners stay, because
+// some scripts need them. Other line breaks of Unicode become "\n", so that this package splits a text into the lines
+// that a reader sees.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -160,11 +160,10 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 
 // elements finds the compartments of an answer in linear time. It returns false if there are too many.
 //
-// A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an
-// end tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text.
-// If the summary quotes an end tag without a start tag, the last end tag before the next compartment counts. A
-// compartment without an end tag ends at the next compartment. After its last tier, each tag in ends also ends
-// it.
+// A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an end
+// tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the
+// summary quotes an end tag without a start tag, the last end tag before the next compartment counts. A compartment
+// without an end tag ends at the next compartment, or at the first tag of the list ends after its last tier.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
@@ -179,7 +178,7 @@ func elements(answer string) (found []element, ok bool) {
 	body := 0      // the end of the newest opening tag
 	for i, at := range tags {
 		if at[0] < body {
-			continue // the tag is in an attribute
+			continue // the tag is inside an attribute
 		}
 		if isEnd(i) {
 			last := len(found) - 1
@@ -286,7 +285,7 @@ var (
 	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
 )
 
-// parseAttributes returns the attributes of a tag. If a name occurs twice, the first one wins.
+// parseAttributes returns the attributes of a tag. If a name occurs twice, the first value counts.
 func parseAttributes(tag string) map[string]string {
 	found := map[string]string{}
 	for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
@@ -335,9 +334,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong
-// closing tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the
-// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its place.
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong closing
+// tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the fourth tier is
+// missing, it is empty. If the first tier is missing, it gets the text of the first tier that has text.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -385,8 +384,8 @@ func cutElement(text, name string) (content, rest string, found bool) {
 	return content, before + behind, true
 }
 
-// parseFacts reads the bullets in the elements named after the categories. A fact names the messages that it
-// comes from, for example "* [12-15] Tests run with bun". A bullet without them does not count as a fact.
+// parseFacts reads the bullets in the elements named after the categories. A fact names the messages that it comes
+// from, for example "* [12-15] Tests run with bun". A bullet that names no messages is not a fact.
 func (d *Draft) parseFacts(text string) {
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {
@@ -409,7 +408,7 @@ func (d *Draft) parseFacts(text string) {
 	}
 }
 
-// cutSource splits a bullet into its range, which stands at the beginning or at the end, and its text.
+// cutSource splits a bullet into its range, which is at the beginning or at the end, and its text.
 func cutSource(line string) (source chronicle.Range, content string, ok bool) {
 	tags := sourceTag().FindAllStringSubmatchIndex(line, -1)
 	if len(tags) == 0 {

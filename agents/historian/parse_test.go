@@ -102,8 +102,8 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): once, `&amp;` was decoded first. So the text `&lt;`, which a model
-// writes as `&amp;lt;`, became `<`.
+// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, the text `&lt;`, which a model writes as `&amp;lt;`,
+// becomes `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -116,9 +116,9 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// This tests bug class H27 (docs/defects.md) and the reference vector. Once, if a narrative quoted category
-// tags, their content was stored as facts. If a quote contained `<facts>` without escapes, it even ended its
-// compartment. And if the answer had no facts, the facts in its prose were stored.
+// Bug class H27 (docs/defects.md), and the reference vector. The bug had three forms. If a narrative quoted category
+// tags, their content was stored as facts. If a quote contained `<facts>` without escapes, it ended its compartment. If
+// an answer had no facts, the facts in its prose were stored.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"

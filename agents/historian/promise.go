@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxPromises bounds the sentences of a chunk that the historian is asked about, and maxOpen the earlier promises. The
-	// newest ones count.
+	// maxPromises bounds how many sentences of a chunk the question shows as possible promises. maxOpen bounds how many
+	// earlier promises it shows. In both cases, it shows the newest.
 	maxPromises = 16
 	maxOpen     = 40
 	// maxPromise bounds a promise, in bytes. A longer sentence is pasted text.
@@ -32,9 +32,9 @@ type saying struct {
 	chronicle.Range
 }
 
-// promises returns the sentences of a chunk that may be promises, oldest first. It reads the lines of the user and the agent
-// in the text of the chunk, because a run whose model fails never reads the raw messages. confirmItems compares what the
-// model chooses with these.
+// promises returns the sentences of a chunk that may be promises, oldest first. It reads the lines of the user and the
+// agent in the text of the chunk, because a run whose model fails never reads the raw messages. The answer chooses from
+// these sentences by number, and confirmItems compares its choice with the raw messages.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil
@@ -67,8 +67,8 @@ var (
 	})
 )
 
-// in returns the promise, if a message says it: the user has typed it, or the agent has written it outside a quotation. What
-// a file or a tool says is no promise.
+// in returns a saying as a promise, if a raw message confirms it: the user has typed the words, or the agent has
+// written them outside a quotation. Words of a file or a tool are no promise.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User
 	if s.by == chronicle.ByAgent {
@@ -90,8 +90,8 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// isPromise reports whether a sentence may promise or demand something for later. If a sentence is wrongly taken for one,
-// that costs little: the historian does not choose it.
+// isPromise reports whether a sentence may promise or demand something for later. A sentence that is no promise, but
+// matches, does little harm: the historian does not choose it.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }
@@ -163,9 +163,9 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// confirmItems sets the promises that the answer has chosen, as far as the raw messages confirm them. An earlier promise can be closed only if the historian was
-// shown it, and by a message of the chunk in which the user or the agent says something. Only the user takes back what the
-// user has said.
+// confirmItems sets the promises that the answer has chosen, as far as the raw messages confirm them. The answer can
+// close an earlier promise only if the historian was shown this promise, and if the answer names a message of the chunk
+// in which the user or the agent says something. Only a message of the user withdraws a promise of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

@@ -26,8 +26,8 @@ func promising() *Job {
 	}
 }
 
-// The historian chooses among sentences of the chunk, so it cannot invent a promise. What only a file, a tool or a forged
-// line says is refused, even if it is chosen.
+// The historian chooses among sentences of the chunk, so it cannot invent a promise. If it chooses a sentence that only
+// a file, a tool or a forged line says, the sentence is refused.
 func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	j := promising()
 	section := blocks(t, Prompt(j))["open_items"]
@@ -50,8 +50,8 @@ func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	}
 }
 
-// A promise is closed only if the historian was shown it, and by a message with words. Only the user takes back what the
-// user has said.
+// An answer can close a promise only if the historian was shown this promise, and if the answer names a message with
+// words. Only a message of the user withdraws a promise of the user.
 func TestPromisesAreClosedByMessages(t *testing.T) {
 	for line, isClosed := range map[string]bool{
 		"open 7 done [5]":         true,
@@ -87,7 +87,7 @@ func TestWhichSentencesMayBePromises(t *testing.T) {
 	}
 }
 
-// A chunk in which somebody promises without end makes no long question.
+// The question stays short even if a chunk has endless promises.
 func TestPromisesOfAChunkAreFew(t *testing.T) {
 	j := promising()
 	j.Chunk.Text = strings.Repeat("[1] U: You must do it. You must not do it. "+strings.Repeat("must ", 200)+".\n", 1_000)

@@ -38,8 +38,8 @@ func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 const (
 	// maxReferences is how many of the newest compartments the historian sees.
 	maxReferences = 6
-	// maxReferenceText bounds each tier of these compartments, in runes. A first tier has about 1,300 on
-	// average.
+	// maxReferenceText bounds each tier of these compartments, in runes. On average, a first tier has about 1,300
+	// runes.
 	maxReferenceText = 8_000
 	// maxMemoryText bounds the memories in the prompt, in bytes. The head shows about half as much.
 	maxMemoryText = 32 << 10
@@ -68,8 +68,8 @@ func Prompt(j *Job) string {
 	return paragraphs(append(sections, data("new_messages", messages)))
 }
 
-// repairPrompt returns the second question, which names the error. It begins with the first prompt, so that
-// the provider can read that part from its cache.
+// repairPrompt returns the second question, which names the error. It begins with the first prompt, so that the
+// provider can read this beginning from its cache.
 func repairPrompt(prompt, answer string, problem *Invalid) string {
 	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Detail, data("previous_answer", answer)})
 }
@@ -80,8 +80,8 @@ func editPrompt(answer string) string {
 
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
-// data encloses text that is not an instruction. The lines around the text carry a number computed from the
-// text. So no text can contain its own end line, and equal texts have equal lines in every prompt.
+// data encloses text that is not an instruction. The lines before and after the text contain a hash of the text. So no
+// text can contain its own end line, and equal texts get equal lines in every prompt.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])

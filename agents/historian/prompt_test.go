@@ -142,8 +142,8 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// With hash h, the first example comes from band h mod 5, and each further example from the next band. Example n
-// (from 0) is the one with index (h + n) mod m among the m examples of its band. So h = 3 gives d1, e1, a1, b0.
+// With hash h, the first example comes from band h mod 5, and each further example from the next band. If the band of
+// example n (from 0) has m examples, the example with index (h + n) mod m is chosen. So h = 3 gives d1, e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {
@@ -165,9 +165,8 @@ func TestExamplesAreChosenByHash(t *testing.T) {
 	}
 }
 
-// One answer can store hundreds of long facts, and summaries as long as their messages. Even then the prompt
-// must be short enough for a model. Otherwise no run would ever succeed again. The prompt shows the newest
-// memories.
+// The store can hold hundreds of long facts, and summaries as long as their messages. Even then, the prompt must fit
+// into a model's window, because otherwise no run would ever succeed again. The prompt shows the newest memories.
 func TestReferencesAndMemoriesAreBounded(t *testing.T) {
 	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
 	short := len(Prompt(&j))

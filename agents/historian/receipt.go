@@ -64,7 +64,7 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 }
 
 // missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit,
-// later, shorter ones may still fit. The end of the line counts all anchors that are left out.
+// missingLine tries the shorter ones after it. The end of the line counts all anchors that are left out.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -187,9 +187,9 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the
-// sentence must also be a rule: "pushes to main" does not say "never push to main". A decision needs no
-// such words: "the API listens on port 4001" says "we keep port 4001 for the API".
+// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the sentence
+// must also be a rule: "pushes to main" does not say "never push to main". If the anchor is a decision, the sentence
+// needs no word of decision: "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {
@@ -219,8 +219,7 @@ func (h *haystack) says(a Anchor) bool {
 	return false
 }
 
-// stemSet returns the beginnings of the words that carry meaning. These are numbers, and words of four
-// letters or more.
+// stemSet returns the beginnings of the words that carry meaning: numbers, and words of four letters or more.
 func stemSet(text string) map[string]bool {
 	stems := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWord(r) }) {

@@ -206,7 +206,7 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 	}
 }
 
-// Only the newest todo list counts: the open items of an older one may be done or given up.
+// Only the newest todo list counts, because the open items of an older list may be done or given up.
 func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	list := func(content string) []Call {
 		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
@@ -217,8 +217,8 @@ func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	}
 }
 
-// The line of missing anchors is short and begins with the most valuable ones. It counts the anchors that do
-// not fit.
+// The line of missing anchors is short, and begins with the most valuable anchors. It counts the anchors that do not
+// fit.
 func TestMissingLineIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var missing []Anchor
@@ -307,8 +307,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// The search for paths takes time in proportion to the text. At each position, an earlier version searched the
-// rest of the word for a slash, which took minutes for this text.
+// The search for paths takes time in proportion to the text. If it searched the rest of the word for a slash at each
+// position, this text would take minutes.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {

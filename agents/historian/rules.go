@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// sentences returns the sentences of a text. It leaves out very long ones, because these are pasted text.
+// sentences returns the sentences of a text. It leaves out very long sentences, because they are pasted text.
 func sentences(text string) []string {
 	return slices.DeleteFunc(splitSentences(text), func(s string) bool { return len(s) > maxSentence })
 }
@@ -29,8 +29,8 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// sentenceEnd returns the length of the first sentence. A point ends a sentence only if a blank follows:
-// "v1.2" and "main.go" do not end one. The full-width marks of Chinese and Japanese need no blank.
+// sentenceEnd returns the length of the first sentence. A point ends a sentence only if a blank follows: "v1.2" and
+// "main.go" do not end a sentence. The full-width marks of Chinese and Japanese need no blank.
 func sentenceEnd(line string) int {
 	for i, r := range line {
 		end := i + utf8.RuneLen(r)
@@ -46,10 +46,9 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation,
-// wish and choice, in some languages that users write to their agents, and not only for "must" and "never". A
-// question is never a rule. If a sentence is wrongly taken for a rule, that costs little: it is looked up
-// like any other anchor.
+// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation, wish and
+// choice, in some languages that users write to their agents, and not only for "must" and "never". A question is never
+// a rule. A sentence that is no rule, but counts as one, does little harm: it is looked up like any other anchor.
 func isRule(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
 }

@@ -43,16 +43,16 @@ type Job struct {
 	Memories []chronicle.Memory
 	// Open are the open promises of the project, oldest first.
 	Open []chronicle.Note
-	// WithoutFacts discards the facts, observations and promises of an answer: the user has switched memory off, or the facts of the
-	// same messages were published before.
+	// WithoutFacts discards the facts, observations and promises of an answer. The host sets it if the user has
+	// switched memory off, or if the facts of the chunk's messages were published before.
 	WithoutFacts bool
-	// Observes takes observations about the user: the user has consented.
+	// Observes lets the run take observations about the user. The host sets it if the user has consented.
 	Observes bool
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
 	// needs the space, or if no later run will continue.
 	KeepLast bool
-	// CanWait means that no extractive compartments are made if no answer is valid. The host sets it if there
-	// is time to ask a model again.
+	// CanWait means: if no answer is valid, the run ends without compartments, and not with extractive ones. The host
+	// sets it if there is time to ask a model again.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
@@ -80,7 +80,8 @@ type Result struct {
 	Facts        []chronicle.Fact
 	// Observations are about the user.
 	Observations []chronicle.Observation
-	// Promises are open at the end of the compartments. Closed are earlier ones that are not.
+	// Promises are new promises from the messages that the compartments cover. Closed are earlier promises that these
+	// messages close.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
 	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
@@ -107,7 +108,7 @@ type Attempt struct {
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
-	// Kind is the kind of failure. It is empty if an answer came.
+	// Kind is the kind of failure, or empty after an answer.
 	Kind ask.Kind
 	// Problem says why the answer was rejected. It is empty for an accepted answer. It holds no content of
 	// the session, but may hold a provider's message.
@@ -221,8 +222,8 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// firstValid asks until an answer is valid. If none is, it returns the last failure, or nil if the last
-// answer was invalid.
+// firstValid asks until an answer is valid. If no answer is valid, it returns the failure of the last question, or nil
+// if that question had an answer.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -246,7 +247,7 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 			break
 		}
 		if r.hasAnswered(model) {
-			continue // the harness chose this model before, and it has had its repair
+			continue // the harness chose this model for an earlier question, and its one repair is used up
 		}
 		if text, problem = r.ask(ctx, model, prompt, repair); problem == nil {
 			if c, invalid := r.check(text, chronicle.ByFallback); invalid == nil {
@@ -288,17 +289,17 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// thinking is the room for thinking that a bound of an answer leaves, in tokens. An answer to the historian's question is
-// expected to have 500 tokens and a quarter of the chunk's size (history.RunCost), and may have half of that size. In the
-// scene 64k of e2e/bill, the answers had 1,481 to 2,019 tokens, and might have had 8,500. A longer answer is cut by the
-// provider, and is then no valid answer.
+// thinking is the part of an answer's limit that is meant for the model's thinking, in tokens. An answer is expected to
+// have 500 tokens plus a quarter of the chunk's size (history.RunCost). Its limit is thinking plus half of the chunk's
+// size. For example, in the scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The
+// provider cuts a longer answer, and a cut answer is not valid.
 const thinking = 6_000
 
 // transientRetries is how often a model is asked again after a transient failure.
 const transientRetries = 2
 
-// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because
-// some providers send one instead of an error.
+// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because some
+// providers send an empty answer instead of an error.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -375,8 +376,8 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid)
 	return c, nil
 }
 
-// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. If an
-// answer is longer, the model has probably repeated itself without end, and would do so again at the same price.
+// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. A model that
+// gives a longer answer has probably repeated itself without end, and would do so again at the same price.
 const maxRepaired = 60_000
 
 // edit asks the editor for better tiers, and keeps everything else of the draft. If the editor fails, or
@@ -431,7 +432,7 @@ func (r *run) result(c *candidate) Result {
 	})
 }
 
-// factsUntil returns the facts whose messages have compartments. last is the last such message.
+// factsUntil returns the facts whose messages have compartments. last is the last message with a compartment.
 func factsUntil(last int, all []chronicle.Fact) []chronicle.Fact {
 	return slices.DeleteFunc(slices.Clone(all), func(f chronicle.Fact) bool { return f.Source.End > last })
 }

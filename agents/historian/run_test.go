@@ -147,8 +147,8 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	}
 }
 
-// wantAttempts checks that there is an attempt for each question. Each attempt must have a problem, except
-// the last one if it was valid.
+// wantAttempts checks that there is an attempt for each question. Each attempt must have a problem, except a last
+// attempt with a valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
 	// If Once asks again with another model name, both questions count as one attempt.
@@ -163,8 +163,8 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): once, an answer without text did not count as an error, so the other
-// models were never asked.
+// Bug class H25 (docs/defects.md): an answer without text did not count as an error, so the other models were never
+// asked.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
@@ -183,8 +183,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The first pause is 2 to 3 seconds and the second 6 to 8. Each chunk always has the same pauses, and other
-// sessions have different ones.
+// The first pause is 2 to 3 seconds and the second 6 to 8. Each chunk always has the same pauses, and other sessions
+// have other pauses.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -334,10 +334,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and
-	// the two ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second
-	// one has the decision and the ports. Every message repeats the same sentences, so each sentence is one
-	// anchor.
+	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and the two
+	// ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second compartment has
+	// the decision and the ports. Every message repeats the same sentences, so each sentence is one anchor.
 	one, two := res.Compartments[0], res.Compartments[1]
 	if one.Fidelity != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
@@ -406,7 +405,8 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// A draft may repeat itself without end. The editor would read all of it, and write as much.
+// A draft may repeat itself without end. The editor does not get such a draft, because it would read all of it and
+// write as much.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text

@@ -36,9 +36,9 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// summarySlack is the number of bytes by which the first tiers of an answer together may exceed the chunk.
-// The same limit applies to each lower tier. A summary of a short chunk may need more words than the chunk
-// has. But a summary much longer than its source saves nothing.
+// All first tiers of an answer together may be longer than the chunk by summarySlack bytes. The same holds for all
+// second tiers together, and so on. A summary of a short chunk may need more words than the chunk has, but a summary
+// much longer than its source saves nothing.
 const summarySlack = 4_096
 
 // Validate checks that a draft covers a chunk. Its compartments must follow each other without a gap, from
@@ -116,8 +116,8 @@ func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd handles the messages after the last compartment. If they cannot be read, it extends the last
-// compartment over them. Otherwise it checks that the answer leaves them to the next run on purpose.
+// joinEnd handles the messages after the last compartment. If they cannot be read, it extends the last compartment over
+// them. Otherwise it checks that the answer explicitly leaves them to the next run.
 func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {
@@ -152,8 +152,8 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// discardSlack is a number of messages. If at most so many follow the last compartment in the chunk, we
-// assume that the compartment's topic goes on after the chunk.
+// discardSlack is a number of messages. If the chunk has at most so many messages after the last compartment, the
+// compartment's topic probably goes on after the chunk.
 const discardSlack = 2
 
 // discardLast removes the last of several compartments if it ends near the end of the chunk. The next run

@@ -29,9 +29,9 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// The table holds the reference vectors. Validate differs from the reference in two ways. The reference closes
-// gaps of up to 15 messages even if they have words. And if unprocessed_from is after the chunk, the reference
-// treats it as "all done", even if some messages are not covered.
+// The table holds the vectors of a reference implementation. Validate differs from it in two ways. The reference closes
+// gaps of up to 15 messages even if they have words. And if unprocessed_from is after the chunk, the reference counts
+// the whole chunk as done, even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {
@@ -87,8 +87,8 @@ func TestValidateVectors(t *testing.T) {
 	}
 }
 
-// An unreadable message keeps its ordinal. Even if the answer does not cover it, a compartment does, so that
-// the next run begins after it.
+// An unreadable message keeps its ordinal. If the answer does not cover the message, Validate extends a compartment
+// over it, so that the next run begins after it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
+	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -35,6 +37,13 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 		},
 		Session: func(ctx context.Context, of schema.SessionStatusParams) (schema.SessionStatus, error) {
 			return observer.Session(ctx, endpoint, of)
+		},
+		Keep: func(ctx context.Context, p schema.KeepParams) (schema.KeepResult, error) {
+			kept, err := observer.Keep(ctx, endpoint, p)
+			if refused, ok := errors.AsType[*rpc.Error](err); ok {
+				err = errors.New(refused.Message) // without the code
+			}
+			return kept, err
 		},
 		Messages: cmd.messages, Read: storedSessions.Read, Identify: identify,
 		Ready: func(url string) error {

@@ -97,8 +97,8 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// harnesses returns each harness with the functions with which doctor reads and repairs the harness's configuration.
-// If project is empty, they use only the user's own configuration.
+// harnesses returns each harness, together with the functions by which doctor reads and repairs its configuration. If
+// project is empty, these functions use only the user's own configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)

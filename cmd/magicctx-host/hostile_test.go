@@ -154,7 +154,7 @@ func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	}
 }
 
-// The file to edit, or a directory above it, leads out of the project.
+// The file to edit, or a directory above it, is a link that leads out of the project.
 func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"file":      func(c *clone) { c.link(filepath.Join(c.home, "user.json"), "project/opencode.json") },

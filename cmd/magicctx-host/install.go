@@ -261,7 +261,7 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Read
 	return err
 }
 
-// list prints the effects of a plan that a condition selects.
+// list prints those effects of a plan for which isListed returns true.
 func (placeFlags) list(out io.Writer, plan *install.Plan, isListed func(install.Effect) bool) {
 	for _, e := range plan.Effects() {
 		if isListed(e) {

@@ -191,8 +191,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// withoutEmptyChoice removes the empty value from the choices that kong lists. The empty value stands for
-// a flag that is left out, so no user types it.
+// withoutEmptyChoice removes the empty value from the choices that kong lists. The empty value only means that a flag
+// is left out, so no user types it.
 func withoutEmptyChoice(err error) error {
 	before, after, ok := strings.Cut(err.Error(), ` must be one of "",`)
 	if !ok {

@@ -64,7 +64,7 @@ type memoryListCmd struct {
 	User    bool                   `help:"Only what is about you, in all projects (dreamer.user_memories)."`
 	Ran     int                    `name:"run" help:"What a run of the dreamer has changed: its number, as /ctx-dream has told." placeholder:"N"`
 	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
-	status  chronicle.MemoryStatus // only memories with this status, "" for those of the flags
+	status  chronicle.MemoryStatus // only memories with this status; if it is "", the flags choose
 }
 
 // Validate refuses flags that contradict each other.
@@ -119,7 +119,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 // A ranChange is what a run of the dreamer has done to a memory.
 type ranChange struct {
 	Before chronicle.Memory `json:"before"`
-	// After is the memory that superseded it. If it is nil, Before was archived for the reason.
+	// After is the memory that superseded Before. If After is nil, Before was archived, and Reason says why.
 	After  *chronicle.Memory `json:"after,omitzero"`
 	Reason string            `json:"reason,omitzero"`
 }
@@ -267,7 +267,7 @@ func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 			m.Project, m.Directory, m.Category = chronicle.UserProject, "", chronicle.UserCategory
 		}
 		stored, outcome, err := e.Write(m)
-		if err == nil && outcome != memories.Stored { // it is known, perhaps with other flags
+		if err == nil && outcome != memories.Stored { // the memory is known, perhaps with other flags
 			stored, err = e.Update("", stored.ID, cmd.apply)
 		}
 		return []chronicle.Memory{stored}, err
@@ -397,7 +397,7 @@ type memoryImportCmd struct {
 // maxImport bounds a file of memories.
 const maxImport = 64 << 20
 
-// Run adds memories. Those that are known stay as they are.
+// Run adds memories. Memories that are known already stay as they are.
 func (cmd *memoryImportCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {

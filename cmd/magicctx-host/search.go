@@ -70,8 +70,8 @@ func nothingFound() error {
 	return &exitError{exitFailed, fmt.Errorf("nothing found; %s index reads sessions that are missing", program.Name())}
 }
 
-// asGrep gives an error of search or why-forgot the exit code that grep would end with, so that a script can tell it from
-// a search without a hit.
+// asGrep gives an error of search or why-forgot the exit code that grep would end with, so that a script can tell an
+// error from a search without a hit.
 func asGrep(err *error) {
 	if _, isNothingFound := errors.AsType[*exitError](*err); *err != nil && !isNothingFound {
 		*err = &exitError{exitNotSearched, *err}

@@ -115,9 +115,10 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there
-// is no such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
-// first. If a session has gone on in another version of its harness, it is among them twice, and the newer one counts.
+// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there is no
+// such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
+// first. If a session has continued in another version of its harness, sessions contains it twice, and choose uses the
+// newer entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness

@@ -20,7 +20,8 @@ type whyForgotCmd struct {
 	JSON bool     `help:"Print JSON."`
 }
 
-// candidates is the number of hits among which one with the very words of the text comes first.
+// candidates is the number of hits in which Run looks for the exact words of the text. If a hit contains them, it comes
+// first.
 const candidates = 20
 
 // Run finds the message that the user means, and says where it went.

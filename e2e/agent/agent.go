@@ -9,7 +9,7 @@ import (
 // An Agent is a running harness, with the actions that the tests of both harnesses share. It takes prompts of the
 // type opencodetest.Prompt, which has all fields that the tests need.
 type Agent interface {
-	// Process is the process that the host knows as its client.
+	// Process is the id of the process that the host knows as its client.
 	Process() int
 	// Printed returns what the process has printed for a person.
 	Printed() string

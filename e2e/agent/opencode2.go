@@ -91,7 +91,7 @@ func (o *OpenCode2) Abort(ctx context.Context, session string) error {
 	return o.Open(session).Interrupt(ctx)
 }
 
-// Command fails, because the commands need the half for the terminal.
+// Command fails: the host's commands need the plugin's half in a terminal.
 func (o *OpenCode2) Command(_ context.Context, _, line string) error {
 	return fmt.Errorf("the server of OpenCode 2 cannot run /%s", line)
 }

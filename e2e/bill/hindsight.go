@@ -37,7 +37,7 @@ type looker struct {
 	summaries   []summary
 }
 
-// A summary has a size, and the request from which on it can be shown.
+// A summary has a size in tokens. at is the first request that can show it.
 type summary struct{ at, tokens int }
 
 // A block is a block of a prompt, as the looker sees it.
@@ -59,7 +59,7 @@ type unit struct {
 	place, left int
 }
 
-// A span is a range of numbers, with the request from which on it counts.
+// A span is a range of numbers. at is the first request for which the range counts.
 type span struct{ at, first, last int }
 
 // see counts a request. isGone means that the provider had no part of the request in its cache. isBust means that

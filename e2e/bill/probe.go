@@ -107,13 +107,13 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// A lineCount counts the lines that magicctx has delivered, and the tokens that the requests have for them.
+// A lineCount counts the lines that magicctx has delivered, and the tokens that the lines take in all requests.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens
 }
 
-// count adds the lines of a request. known are those of earlier requests.
+// count adds the lines of a request. known holds the lines of earlier requests.
 func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
 	for _, m := range messages {
 		for _, content := range m.Content {

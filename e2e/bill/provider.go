@@ -242,8 +242,9 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 }
 
 // placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last part of
-// the system prompt, and the last message. The beta that plays the story has none after the last message, but after the
-// user's newest prompt. So it pays for all steps of a turn again and again, with and without magicctx.
+// the system prompt, and the last message. The beta that plays the story places the last breakpoint after the user's
+// newest prompt, and not after the last message. So it pays for all steps of a turn again and again, with and without
+// magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {

@@ -71,8 +71,9 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Searchable and Arrived count the needles that are not in the prompt and that one search finds, or that arrive by
-	// themselves when the user comes back to their subject. They are counted after the last turn only.
+	// Searchable and Arrived count needles that are not in the prompt. Searchable counts those that one search finds.
+	// Arrived counts those that arrive by themselves when the user comes back to their subject. Both are counted after
+	// the last turn only.
 	Searchable int `json:"searchable"`
 	Arrived    int `json:"arrived"`
 	// ArrivedKinds counts the needles that arrived by kind.

@@ -14,13 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// minHitRate bounds the share of the prompts that magicctx reads from the cache.
+// minHitRate is the least share of the prompts' tokens that must be read from the cache.
 const minHitRate = 0.94
 
 // maxHindsight bounds the bill of magicctx, as a multiple of the bill that the same removals would have at the best times.
 const maxHindsight = 1.15
 
-// maxLineShare bounds the part of the bill that delivered lines may have.
+// maxLineShare is the largest share that delivered lines may have in the bill.
 const maxLineShare = 0.005
 
 // reports is the output of the command.
@@ -260,8 +260,8 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If
-// nobody knows the latter, it returns 1.
+// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If the
+// latter is unknown, it returns 1.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1
@@ -314,8 +314,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles lists the missed bounds for needles: magicctx may lose none. If OpenCode has compacted the session,
-// magicctx's last prompt must hold more of them than OpenCode's. A session that OpenCode has not compacted is not
+// lostNeedles lists the missed bounds for needles: magicctx may lose no needle. If OpenCode has compacted the session,
+// magicctx's last prompt must hold more needles than OpenCode's. A session that OpenCode has not compacted is not
 // compared, because its prompt holds all needles.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {

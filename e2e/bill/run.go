@@ -92,8 +92,8 @@ type result struct {
 	best   []int
 }
 
-// play tells the story from the first turn to the last. It counts a turn that ends because the prompt
-// is too long. Any other failure ends the run.
+// play tells the story from the first turn to the last. If a turn ends because the prompt is too long, play counts it
+// and goes on. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
 	s.tools = script.OpenCode
@@ -120,7 +120,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. A refusal would end the session instead.
+		// OpenCode asks the provider to drop invalid thinking. If the provider refused the request instead, the session
+		// would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -220,8 +221,8 @@ func (r run) pause(p *provider) error {
 // clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// isOverflow reports whether a turn ended because the prompt was too long. Version 2 has no name for that error, but
-// the provider's text.
+// isOverflow reports whether a turn ended because the prompt was too long. Version 2 does not name that error, but
+// passes on the provider's text.
 func isOverflow(err error) bool {
 	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }

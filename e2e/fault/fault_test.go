@@ -49,7 +49,7 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 }
 
 // inBoth are the faults to which each shim reacts in its own way: a host that does not run, does not answer, has no
-// store or a new one, or cannot be reached. Without -all, only Pi meets the others.
+// store or a new one, or cannot be reached. Without -all, the other faults are played in Pi only.
 var inBoth = []string{
 	"crash at start", "missing", "hanging in the middle of its life", "locked by another host",
 	"corrupt in the middle of its life", "no place for the socket",

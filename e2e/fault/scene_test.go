@@ -90,7 +90,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// configure sets the deadline of all passes. The script of the model knows no historian.
+// configure sets the deadline of all passes. The model's script has no answers for a historian.
 func (s *scene) configure() {
 	s.t.Helper()
 	ms := deadline.Milliseconds()
@@ -275,7 +275,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures asserts what suffers asserts about prompts, and nothing about the notice.
+// endures makes the assertions of suffers about prompts, but none about the notice.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {

@@ -7,12 +7,12 @@ import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import type { World } from "./world.ts"
 
-/** The answer of the model, piece by piece, as OpenCode stores it. */
+/** Stores the answer of the model, piece by piece, as OpenCode does. */
 export async function answer(world: World, row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
   const { session } = world
   const { info, parts } = row.message
   info.time.created = started
-  // The row is stored before the tools run, because they read the session with this answer.
+  // The row is stored before the tools run, because the tools read the session, and need this answer in it.
   session.rows.push(row)
   const add = (more: Partial<Part> & { type: string }): Part => {
     const part: Part = { id: world.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }
@@ -108,7 +108,8 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // A fork knows an answer by its texts and other calls, so it loses the thinking of one that has neither (-seed 710001).
+  // In a fork, the host recognises an answer by its texts and its other calls. If an answer has neither, the fork loses
+  // the answer's thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()

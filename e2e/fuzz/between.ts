@@ -60,7 +60,7 @@ export async function common(world: World, what: "nothing" | "unsavedTag" | "for
       return
     case "reload":
       if (world.isUnheard) return // otherwise nobody would know which prompt the answer is for (-seed 730036)
-      await new Promise((done) => setTimeout(done, 50)) // the host has read the event of the last answer (-seed 720237)
+      await new Promise((done) => setTimeout(done, 50)) // until the host has read the event of the last answer (-seed 720237)
       await world.plugin.dispose()
       await world.plugin.load(world.server)
       for (const judge of world.judges.values()) judge.happened.reloaded = true

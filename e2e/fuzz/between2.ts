@@ -16,7 +16,7 @@ const weights = {
 /** Something that happens between two turns, mostly nothing. */
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
-  // The beta does not tell the times of a fork's messages, so the host does not know it for a copy.
+  // The beta does not report the times of a fork's messages, so the host does not recognise a fork as a copy.
   const what = random.weighted(two.isBeta ? { ...weights, fork: 0, reload: 0 } : weights) // on the beta, a new instance learns nothing of older messages
   if (what !== "nothing") world.note(what)
   switch (what) {
@@ -66,7 +66,7 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
   }
 }
 
-/** Adds a message in the role of the user or of the system that nobody has typed. */
+/** Adds a message that nobody has typed, in the role of the user or of the system. */
 export function add(world: World, kind: string, text: string): Row {
   const message = userMessage(world.session, world.ids, world.machine)
   message.info.kind = kind
@@ -133,7 +133,7 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** OpenCode keeps the cached prefix warm. The request must have the prefix of the last one. */
+/** OpenCode keeps the cached prefix warm. Its request must begin with the last request. */
 async function warm(world: World, two: OpenCode2): Promise<void> {
   if (world.session.rows.length === 0) return
   const { turns, raw, system } = await two.warm(world.session)

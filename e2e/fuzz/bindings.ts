@@ -45,7 +45,10 @@ export class Bindings {
     this.report = report
   }
 
-  /** Records that the host's database is gone. If the binding of a message is not stored, the host takes its thinking for lost. */
+  /**
+   * Records that the host's database is gone. If the binding of a message is not stored, the host treats the message's
+   * thinking as lost.
+   */
   databaseLost(): void {
     for (const bound of this.bound.values()) bound.isKnown = false
   }

@@ -230,7 +230,7 @@ export function read(wire: readonly Entry[], raw: Raw): Wire {
   return { messages, owners }
 }
 
-/** An array as the steps that the shim sends, which e2e/judge reads. */
+/** Converts an array to the steps that the shim sends, in the form that e2e/judge reads. */
 export function stepsOf(entries: readonly Entry[], owner: (entry: Entry) => string, raw: Raw, asked: { provider: string; id: string }): unknown[] {
   const infos = new Map([...raw.first.keys()].map(({ info }) => [info.id, info]))
   const steps: { id: string; info: object; message: Entry; results?: Entry[] }[] = []

@@ -13,8 +13,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. When the judge checks the pass, an answer may have come
-   * since.
+   * Whether a prompt had been refused when this line was read. By the time the judge checks the pass, an answer may
+   * have come.
    */
   isAfterRefusal: boolean
 }
@@ -43,8 +43,6 @@ export interface Sizes {
   headless: number
   /** For a fork: the expected size if content that comes back looks as the fork's original last sent it. */
   copied: number
-  /** The size of the outputs that OpenCode has pruned. */
-  pruned: number
 }
 
 /** The judge's facts about a request, seen from the outside. */
@@ -132,8 +130,9 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may not have answered in time. Then it was not
-        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
+        // In the first request after the loss of its database, the host may not have answered in time. Then the host
+        // was not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
+        // 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -147,9 +146,9 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md). The
-   * journal holds only the present cost, which rises while the session waits. It never exceeds four times the rent.
-   * A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md).
+   * The journal holds only the present cost, which rises while the session waits. This cost never exceeds four times
+   * the rent. A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
@@ -162,7 +161,7 @@ export class Journal {
 }
 
 /** The host's estimate of the prompt's size must be near to the real size. */
-export function checkSize(pass: Pass, { expected, headless, copied, pruned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
+export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
   // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
   // meanwhile (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
@@ -172,23 +171,19 @@ export function checkSize(pass: Pass, { expected, headless, copied, pruned, toke
   // which messages return with their branch, or summaries with their messages.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
-  // If the newest usage is gone, the host counts pruned outputs in full until the next usage, as it did before the
-  // pruning (-seed 900190, 1200009). So it frees space too early, but never too late. It seldom happens, because
-  // magicctx switches pruning off.
-  const most = returns || pass.pass === 1 ? pruned : 0
   const isNear = (real: number) => {
-    if (pass.size > real && pass.size <= real + most) return true
     // If messages come back that no request has ever held together, their prompt is far beyond the window. By how far does
-    // not matter (-seed 3916314). Nor does it matter on the first pass of a fork that frees all it can (-seed 3917387).
+    // not matter (-seed 3916314). Nor does it matter on the first pass of a fork that frees space by force (-seed 3917387,
+    // and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
-    if (pass.pass === 1 && pass.verdict === "hard" && pass.cause === "force" && real > window) return true
+    if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
     // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
     // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has
-    // counted several times as many tokens as the host, that excess counts as part of them, and the host frees space
-    // too early once (-seed 4017956 in Pi).
+    // counted several times as many tokens as the host, the excess counts as part of the system prompt and tools, and
+    // the host frees space too early once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
-  if (reals.some(isNear) || reals.some((real) => isNear(real + most))) return
+  if (reals.some(isNear)) return
   report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${window}`)
 }

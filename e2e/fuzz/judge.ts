@@ -2,9 +2,9 @@ import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { bytesIn, bytesOf, chainOf, convert, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { bytesOf, chainOf, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
-import { content, excerpt, head, isHead, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
+import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
 
 /** A message as it was sent. */
@@ -31,7 +31,7 @@ interface Good {
 /** A request that the shim has prepared, with the circumstances of its pass. */
 export interface Attempt {
   raw: Message[]
-  /** The versions of the raw messages, by which their states can be told apart. */
+  /** The version of each raw message. Two versions of a message mean two states of it. */
   versions: string[]
   wire: Message[]
   /** The two requests that the harness would make. */
@@ -228,8 +228,7 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const pruned = raw.some(isPruned) ? tokensOf(bytesIn(convert(raw.map(unpruned), model)) - bytesIn(rawTurns), this.scale) : 0
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, pruned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -349,8 +348,8 @@ export class Judge {
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
       // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
-      // summary's words. If compartments already stand for all messages that it summarises, its words need not be
-      // anywhere (-seed 40).
+      // summary's words. If compartments already stand for all messages that the summary summarises, the summary's
+      // words need not be anywhere (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
@@ -394,14 +393,15 @@ export class Judge {
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
    * after a revert or a change of the model, its answer may need a call. If the journal records a bust for that, the
-   * call may come back.
+   * call may come back. With such a bust, the words of the newest prompt come back, too.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
-    // The same holds for a copy that was cut before its first good pass (-seed 750127).
+    // A copy may also have lost some of the copied messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
+    const newest = newestPrompt(raw)?.info.id
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       // A copied message has not changed as long as it is at its first version (-seed 1000270).
@@ -409,7 +409,7 @@ export class Judge {
       // Messages leave the head only with a bust, for example because the newest message that the head covered was
       // reverted. The same holds for a copy whose first good pass comes after a revert (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
-      if (wasCovered && !covered.has(id) && mayExpose) continue
+      if (mayExpose && (wasCovered && !covered.has(id) || id === newest)) continue
       let allowed = 60 * parts.length // each part may have got a tag and a pause
       for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
@@ -456,8 +456,8 @@ export class Judge {
     // If the host does not answer the system hook in time, the request is sent with the harness's own system prompt.
     // No pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The new system prompt came with a request whose pass was not stored in time, so no line could name the bust
-    // (-seed 900292).
+    // The new system prompt came with a request whose pass was not stored in time, so no line of the journal could name
+    // the bust (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
@@ -481,15 +481,6 @@ export class Judge {
       isInLast: (id) => this.good?.rows.has(id) ?? false,
     })
   }
-}
-
-/** The message with the outputs that OpenCode has pruned. */
-function unpruned({ info, parts }: Message): Message {
-  return { info, parts: parts.map((part) => (part.state?.time?.compacted === undefined ? part : { ...part, state: { ...part.state, time: undefined } })) }
-}
-
-function isPruned({ parts }: Message): boolean {
-  return parts.some(({ state }) => state?.time?.compacted !== undefined)
 }
 
 /** A message without content, such as a refused answer, contains nothing that could be lost. */

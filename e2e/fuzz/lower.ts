@@ -77,7 +77,7 @@ export function lower(entries: readonly Entry[], owner: (entry: Entry) => string
     })))
     if (blocks.length === 0) continue
     const last = turns.at(-1)
-    // Anthropic's API has one message for neighbours of one role. Results are messages of their own elsewhere.
+    // Anthropic's API joins neighbouring messages of one role. For other providers, each result is a separate message.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }
@@ -93,7 +93,8 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
     case "reasoning": {
       const signature = signatureOf(part)
       if (signature || model.family === "compatible") return [{ kind: "thinking", text: part.text!, signature }]
-      // Claude refuses thinking without a proof, so it reads it as a text. OpenAI does not get it.
+      // Claude refuses thinking without a proof, so OpenCode sends it such thinking as a text. OpenAI does not get such
+      // thinking.
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":

@@ -50,7 +50,7 @@ export class OpenCode2 {
   private readonly hidden: Hidden
   /** What the terminal may call. */
   private terminal: RpcHandlers = {}
-  /** How much later than a step its event is, in ms. */
+  /** The delay between a step and its event, in ms. */
   private readonly lateMS: number
   /** Whether the message of a refusal contains the provider's words, as in the beta. */
   private readonly says: boolean
@@ -183,7 +183,10 @@ export class OpenCode2 {
     return this.readers.size > 0
   }
 
-  /** Ends the stream of events, as for a reader that is too slow. Events are lost until the shim subscribes again. */
+  /**
+   * Ends the stream of events, as OpenCode does if a reader is too slow. Events are lost until the shim subscribes
+   * again.
+   */
   cut(): void {
     for (const reader of this.readers) reader(new Error("too slow"))
   }
@@ -287,7 +290,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** Calls a hook with the request for a session. OpenCode makes every object of it anew. */
+  /** Calls a hook with the request for a session. OpenCode makes every object of the request anew. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)

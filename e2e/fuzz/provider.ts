@@ -68,7 +68,7 @@ export interface Request {
   turns: Turn[]
 }
 
-/** The size of the part of every request that is not messages: about 4 KB of tool definitions. */
+/** The size of a request without its messages: about 4 KB of tool definitions. */
 export const toolBytes = 4000
 
 /** The proof of a reasoning part, from any provider; empty for none. */

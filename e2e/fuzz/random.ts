@@ -3,8 +3,8 @@ export class Random {
   private state: number
 
   /**
-   * of(seed, "step", 7) is another sequence than of(seed, "step", 8), so one more draw in a step does not change the
-   * next step.
+   * of(seed, "step", 7) is another sequence than of(seed, "step", 8), so one more random number in a step does not
+   * change the next step.
    */
   static of(...names: (string | number)[]): Random {
     let hash = 0x811c9dc5

@@ -52,9 +52,13 @@ function typed({ info, parts }: Message): Part[] {
   return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
 }
 
-/** The newest prompt of the user must be sent as it was typed, under any pressure. */
+export function newestPrompt(raw: readonly Message[]): Message | undefined {
+  return raw.findLast((message) => typed(message).length > 0)
+}
+
+/** The newest prompt of the user must be sent as it was typed, however high the pressure is. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
-  const newest = raw.findLast((message) => typed(message).length > 0)
+  const newest = newestPrompt(raw)
   if (!newest) return []
   const is = wire.find(({ info }) => info.id === newest.info.id)
   for (const part of typed(newest)) {
@@ -119,7 +123,7 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
 /**
  * Checks the thinking of a wire. In a tool loop Anthropic accepts the newest answer only with all of its thinking,
  * unchanged, at its start. Of consecutive blocks in older answers, either all are sent or none. Raw and wire are the
- * two arrays, converted.
+ * harness's array and the shim's, both converted to requests.
  */
 export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []

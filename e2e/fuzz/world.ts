@@ -241,8 +241,9 @@ export class World {
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       const outcome = await this.step(step >= steps)
-      // Pi's messages are known by their times in ms, and a real answer takes longer than that. So an answer and what
-      // follows it never have the same time, not even on two branches (-seed 4015757) or after an error (-seed 4016229).
+      // Pi's messages are known by their times in ms, and a real answer takes longer than 1 ms. So an answer and what
+      // follows it never have the same time, not even on two branches (-seed 4015757) or after an error (-seed
+      // 4016229).
       while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
       if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {

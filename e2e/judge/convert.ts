@@ -100,7 +100,7 @@ const System = "You are a coding agent."
 
 export interface Request {
   array: Message[]
-  /** The model that is asked. Without it, the model of the newest user message. */
+  /** The model that the request is for. If it is missing, the newest user message names the model. */
   model?: { provider: string; id: string; api?: string } | undefined
 }
 

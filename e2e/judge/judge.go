@@ -204,7 +204,7 @@ func (j *Judge) Close() (Report, error) {
 	var exit *exec.ExitError
 	ended := j.cmd.Wait()
 	if errors.As(ended, &exit) && exit.ExitCode() == 1 && len(j.report.Violations) > 0 {
-		ended = nil // the judge reports its violations with this exit code
+		ended = nil // this exit code only says that there were violations
 	}
 	if err := errors.Join(flushed, read, ended); err != nil {
 		return j.report, fmt.Errorf("the judge: %w: %s", err, &j.err)

@@ -60,7 +60,7 @@ function judgeBody(line: Line): Violation[] {
   const known = { has: () => true, get: () => ({ has: () => true }) } as never
   const evidence = { binds: line.binds ?? false, proofs: known, runs: [], ofCall: new Map<string, string[]>() }
   const found = checkBody(name, line.body, evidence)
-  // The beta of OpenCode 2 has a breakpoint after the user's newest prompt instead, the releases have this one.
+  // The releases of OpenCode 2 set this breakpoint. The beta sets one after the user's newest prompt instead.
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 

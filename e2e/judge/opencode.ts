@@ -53,7 +53,7 @@ const Pruned = "[Old tool result content cleared]"
 const Interrupted = "[Tool execution was interrupted]"
 const MediaBehind = "Attached media from tool result:"
 
-/** The model that the array asks, named by its newest user message. */
+/** The model that the request is for. The array's newest user message names it. */
 export function asked(array: Message[]): { provider: string; id: string } {
   const user = array.findLast((m) => m.info.role === "user" && m.info.model?.modelID)
   return { provider: user?.info.model?.providerID ?? "", id: user?.info.model?.modelID ?? "" }
@@ -226,7 +226,7 @@ function renameCalls(all: Any[], rename: (id: string) => string): void {
   }
 }
 
-/** Mistral's call ids have nine letters or digits, and no user message may directly follow a tool's. */
+/** Mistral's call ids have nine letters or digits, and no user message may directly follow a tool message. */
 function forMistral(all: Any[]): Any[] {
   renameCalls(all, (call) => call.replaceAll(/[^a-zA-Z0-9]/g, "").slice(0, 9).padEnd(9, "0"))
   return all.flatMap((m, i) =>

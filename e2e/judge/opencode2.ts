@@ -48,7 +48,7 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // A call that the provider has run stands in the answer with its result, and no other message has to follow it.
+  // A call that the provider has run is in the answer together with its result, and no other message has to follow it.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

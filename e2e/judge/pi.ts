@@ -55,7 +55,7 @@ export const speaks = (name: ConverterName): boolean => name in dialects
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Pi's own array: all steps that have not vanished, each with its results after it. */
+/** Pi's own array: all steps that were not removed, each with its results after it. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
@@ -230,7 +230,8 @@ function toChat(all: PiMessage[]): Body {
 }
 
 /**
- * The evidence about thinking in Pi's raw array. Only the thinking of the asked model reaches the provider as thinking.
+ * The evidence about thinking in Pi's raw array. Only the thinking of the model that the request is for reaches the
+ * provider as thinking.
  */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }

@@ -206,7 +206,7 @@ func playQueue(w *world) {
 	w.extends(requests)
 }
 
-// interject sends a prompt while the model answers another one with a call. The model's later answers are further.
+// interject sends a prompt while the model answers another one with a call. further holds the model's later answers.
 func (w *world) interject(s *opencode2.Session, delivery string, further ...mockllm.Step) {
 	w.t.Helper()
 	sent := make(chan struct{})

@@ -31,7 +31,7 @@ const password = "pw"
 // startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
 const startTimeout = 90 * time.Second
 
-// Options describe the OpenCode to start. Of those for version 1, Config and Inline are not used.
+// Options describe the OpenCode to start. The fields Config and Inline, which version 1 has, are not used.
 type Options struct {
 	opencodetest.Options
 	// Source is the directory with the source of the beta. If it is empty, the fake is started.
@@ -95,7 +95,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-// command runs the beta. The settings of Bun in its directory preload what the source needs.
+// command runs the beta. Bun's settings in the beta's directory preload what the source needs.
 func (o Options) command(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{"run", "--conditions=browser", filepath.Join("src", "index.ts")}, args...)
 	return o.bun(ctx, filepath.Join(o.Source, "packages", "cli"), args...)
@@ -183,7 +183,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Call calls the HTTP API. The answer's member data becomes out, unless out is nil.
+// Call calls the HTTP API. It decodes the member data of the answer into out, unless out is nil.
 func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
 	raw, err := s.request(ctx, method, path, in)
 	if err != nil || out == nil {

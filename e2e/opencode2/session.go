@@ -62,8 +62,8 @@ func (m Message) Err() error {
 	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
-// Send sends a prompt, and does not wait for its answer. The beta reads the prompt below "prompt", the releases
-// read it beside the other members.
+// Send sends a prompt, and does not wait for its answer. The beta expects the prompt's fields in the member "prompt",
+// the releases expect them beside the other members.
 func (s *Session) Send(ctx context.Context, text string, more object) error {
 	prompt := object{"text": text}
 	for name, v := range more {

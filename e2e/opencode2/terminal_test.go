@@ -29,8 +29,8 @@ func newTerminalWorld(t *testing.T) *world {
 	return w
 }
 
-// likeARelease gives the beta the members of a release that both halves use. What they draw, the beta's own toasts,
-// dialogs, keymap and renderer draw.
+// likeARelease adds to the beta those members of a release that both halves use. The beta's own toasts, dialogs, keymap
+// and renderer still do the drawing.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))
@@ -166,7 +166,8 @@ func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	return st.Panel
 }
 
-// run runs a command of magicctx. With a blank at its end, OpenCode offers no completion that the return key would take.
+// run runs a command of magicctx. It adds a blank, because OpenCode would otherwise offer a completion, and the return
+// key would accept it.
 func (s screen) run(command string, words ...string) {
 	s.t.Helper()
 	check(s.t, s.Type(command+" "))
@@ -186,7 +187,7 @@ func factsOf(printed []byte) (facts []string) {
 	return facts
 }
 
-// joined removes line breaks, repeated blanks, and the bar that a dialog scrolls with.
+// joined removes line breaks, repeated blanks, and the scroll bar of a dialog.
 func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }

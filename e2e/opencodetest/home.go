@@ -44,9 +44,9 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
-// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
-// into every config directory, also a project's .opencode, and loads plugins only after that. This takes three times
-// as long as its start, and more than a minute if no registry answers. If there is a node_modules and a lock file that
+// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK into every config
+// directory, also a project's .opencode, and loads plugins only after that. This takes three times as long as
+// OpenCode's own start, and more than a minute if no registry answers. If there is a node_modules and a lock file that
 // lists the dependency, OpenCode assumes that the SDK is installed.
 func SkipDependencyInstall(dir string) error {
 	type deps map[string]any

@@ -36,8 +36,8 @@ type Options struct {
 	// FlatPrices makes reading from the provider's cache as expensive as writing to it, so that every
 	// bust pays off. Otherwise the prices are those of a Claude Sonnet.
 	FlatPrices bool
-	// ReadPrice is the price of reading a million tokens from the cache, in $. 0 stands for that of a Claude
-	// Sonnet, 0.3.
+	// ReadPrice is the price of reading a million tokens from the cache, in $. 0 means the price of a Claude Sonnet,
+	// 0.3.
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any

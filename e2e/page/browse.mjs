@@ -4,17 +4,16 @@
 import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { chromium } from "playwright-core"
+import { launch } from "./chrome.mjs"
 
 const [executablePath, pages, screens] = process.argv.slice(2)
-const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"] // containers have little shared memory
 
 // The sizes of a phone, of half a screen and of a laptop. A dark page behaves like a light one, so only its layout and
 // its first sentence are checked.
 const views = [[360, 800, "light"], [800, 900, "dark"], [1280, 900, "light"]]
 
 mkdirSync(screens, { recursive: true })
-const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 }) // with a profile of its own
+const browser = await launch(executablePath)
 const problems = []
 try {
   await Promise.all(readdirSync(pages).map(async (file) => {
@@ -37,7 +36,7 @@ async function visit(page, file, view) {
   page.on("pageerror", (error) => found.push(`uncaught: ${error.message}`))
   page.on("dialog", (dialog) => found.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
-  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test bounds the whole
+  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test has a deadline of its own
   const url = pathToFileURL(file).href
   await page.goto(url)
   await page.screenshot({ path: join(screens, view + "-top.png") }) // the part that people see first

@@ -4,13 +4,12 @@
 import { mkdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { chromium } from "playwright-core"
+import { launch, watch } from "./chrome.mjs"
 
 const [executablePath, url, screens] = process.argv.slice(2)
-const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // looks for what hinders people with a screen reader
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8") // finds what hinders people with a screen reader
 mkdirSync(screens, { recursive: true })
-const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
+const browser = await launch(executablePath)
 const problems = []
 const check = (what, isRight) => isRight || problems.push(what)
 try {
@@ -18,10 +17,7 @@ try {
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
   const origin = new URL(url).origin
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
-  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))
-  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
-  page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
+  watch(page, origin, problems)
   await page.goto(url)
   await page.evaluate(axe)
   check("the token stays in the address", !page.url().includes("#"))
@@ -43,7 +39,7 @@ try {
       check(`${name} is wider than ${width} px`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
       await page.screenshot({ path: join(screens, `dashboard-${name}-${width}x${height}-${colorScheme}.png`), fullPage: true })
     }
-    const { violations } = await page.evaluate(() => axe.run()) // in the light page; then in the dark one
+    const { violations } = await page.evaluate(() => axe.run()) // first in the light page, then in the dark one
     await page.emulateMedia({ colorScheme: "dark" })
     violations.push(...(await page.evaluate(() => axe.run())).violations)
     await page.emulateMedia({ colorScheme: "light" })
@@ -63,6 +59,10 @@ try {
   await page.keyboard.press("Enter")
   await page.getByText("pays off in 3 requests").waitFor()
   check("a dropped piece has no name", await page.getByText("§2§ read </script>").isVisible())
+  await page.getByRole("button", { name: "keep: §2§ read" }).focus()
+  await page.keyboard.press("Enter")
+  await page.locator("#kept", { hasText: "it comes back when the provider has to read the prompt again anyway" }).waitFor()
+  check("a kept piece takes the focus", await page.locator("#busts button", { hasText: "let go" }).evaluate((e) => e === document.activeElement))
   await page.getByRole("button", { name: "show the changes piece by piece: request 2" }).click()
   await page.getByText("Old tool output, the oldest first").waitFor()
   check("a piece that is gone has no sign", await page.locator("#busts .missing", { hasText: "not sent" }).isVisible())
@@ -92,6 +92,9 @@ try {
   await page.getByText("more than with the recorded ones").waitFor()
   check("a replay has no figures", (await page.locator("#outcome tr").count()) === 7)
   await look("session")
+  await page.locator("#kept").getByRole("button", { name: "let go: §2§ read" }).click()
+  await page.locator("#kept").waitFor({ state: "hidden" })
+  check("a piece that was let go cannot be kept", await page.locator("#busts button", { hasText: "keep" }).isVisible())
 
   await page.getByRole("link", { name: "Memories" }).click()
   const rows = page.locator("#memories tr")
@@ -184,7 +187,7 @@ try {
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // The browser reports the edit and the token that were refused, too.
+  // The browser also reports the requests with the edit and the token that were refused.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

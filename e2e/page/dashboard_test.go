@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/magicctx/magicctx-host/cmd/magicctx-host/dashboard"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
@@ -26,7 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// TestDashboardInBrowser drives the dashboard with the memories of a real database. The sessions are told by the test.
+// TestDashboardInBrowser drives the dashboard with the memories of a real database. The test makes up the sessions.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -53,6 +55,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	record(t, repo, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
+	keep, kept := keeper()
 	go func() {
 		ended <- dashboard.Serve(ctx, dashboard.Options{
 			Dir: dir,
@@ -65,8 +68,9 @@ func TestDashboardInBrowser(t *testing.T) {
 				}
 			},
 			Session: func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error) {
-				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}}, nil
+				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}, KeptUnits: kept()}, nil
 			},
+			Keep: keep,
 			Messages: func(_ context.Context, _ store.Key, first, last int, w io.Writer) error {
 				_, err := fmt.Fprintf(w, "[%d] user: word for word %s\n[%d] end", first, hostile, last)
 				return err
@@ -106,6 +110,25 @@ func TestDashboardInBrowser(t *testing.T) {
 	storetest.Same(t, fmt.Sprint("settings ", err), string(settings), `{"execute_threshold_percentage": 50, "zebra<img src=x>": 1, "protected_tags": 30}`)
 	stop()
 	<-ended
+}
+
+// keeper returns functions that remember which piece the user keeps.
+func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult, error), kept func() []schema.KeptUnit) {
+	var mu sync.Mutex
+	var all []schema.KeptUnit
+	return func(_ context.Context, p schema.KeepParams) (schema.KeepResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			all = nil
+			if !p.LetGo {
+				all = []schema.KeptUnit{{Tag: p.Tags[0], Tool: "read", About: hostile, Tokens: 3000, Waits: true}}
+			}
+			return schema.KeepResult{KeptUnits: all}, nil
+		}, func() []schema.KeptUnit {
+			mu.Lock()
+			defer mu.Unlock()
+			return all
+		}
 }
 
 // storeSession stores a session of forty requests with hostile names. The second has dropped a call, and the third has
@@ -220,23 +243,8 @@ func (w *firstLine) Write(p []byte) (int, error) {
 // tools returns what a test with a browser needs, or skips the test.
 func tools(t *testing.T) (chromium, node, repo string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts Chromium")
-	}
-	chromium, err := browser()
-	if err != nil {
-		t.Skip(err)
-	}
-	if repo, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"playwright-core", "axe-core"} {
-		if _, err := os.Stat(filepath.Join(repo, "node_modules", name)); err != nil {
-			t.Skip(name + " is not installed, run npm ci in the repository")
-		}
-	}
-	if node, err = exec.LookPath("node"); err != nil {
-		t.Skip(err)
-	}
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	storetest.Must(t, err)
+	chromium, node = suite.Browser(t, repo)
 	return chromium, node, repo
 }

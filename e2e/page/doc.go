@@ -5,6 +5,6 @@
 // The tests need Chromium (CHROMIUM, or chromium in PATH) and node_modules (npm ci). Without them they
 // are skipped.
 //
-// It may import cmd/magicctx-host/dashboard, internal/chronicle, internal/promptcache, internal/replay, internal/view/page,
-// schema, store, store/memories, store/models, store/storetest and store/work.
+// It may import cmd/magicctx-host/dashboard, e2e/suite, internal/chronicle, internal/promptcache, internal/replay,
+// internal/view/page, schema, store, store/memories, store/models, store/storetest and store/work.
 package page

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,19 +14,6 @@ import (
 )
 
 const browserTimeout = 6 * time.Minute
-
-// browser returns the executable of a Chromium.
-func browser() (string, error) {
-	if path := os.Getenv("CHROMIUM"); path != "" {
-		return exec.LookPath(path)
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("no Chromium here: set CHROMIUM, or install the package chromium")
-}
 
 func TestPageInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)

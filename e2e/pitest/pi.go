@@ -171,7 +171,7 @@ func (p *Pi) Stop() (err error) {
 	return err
 }
 
-// Kill kills the process and its group, as the end of the machine would.
+// Kill kills the process and its group, as a crash of the machine would.
 func (p *Pi) Kill() {
 	p.ended.Do(func() {
 		killGroup(p.cmd)

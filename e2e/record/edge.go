@@ -217,7 +217,7 @@ func (d *director) repeatedOverflow() {
 	d.turn("And all the rest.", append(append(steps, d.reads(1)...), mockllm.Say("That was all."))...)
 }
 
-// summarizedBranch leaves a branch, for which the model writes a summary.
+// summarizedBranch leaves a branch. The model then writes a summary of that branch.
 func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name a number.", append(d.reads(1), mockllm.Say("Seven."))...)
 	if d.err == nil {

@@ -32,8 +32,8 @@ func promptOf(q *mockllm.Request) string {
 const (
 	// compartmentMessages is the number of messages of a compartment.
 	compartmentMessages = 8
-	// historianTakes is how long an answer takes. It is long enough for some passes of the scripted model, and
-	// much shorter than in reality. On a busy machine, too few passes may fit into it; record again then.
+	// historianTakes is how long an answer takes. It is long enough for some passes of the scripted model, and much
+	// shorter than in reality. On a busy machine, too few passes may fit into this time. Then record the trace again.
 	historianTakes = 600 * time.Millisecond
 )
 

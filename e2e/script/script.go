@@ -35,8 +35,8 @@ type Options struct {
 	// Drops maps a step of the whole session, counted from 0, to the tags that the model asks to drop
 	// there.
 	Drops map[int]string
-	// DropEvery makes the model ask, after every so many steps, to drop all but the newest keptTags. 0
-	// switches this off.
+	// DropEvery is the number of steps after which the model again asks to drop all but the newest keptTags. 0 switches
+	// this off.
 	DropEvery int
 	Seed      uint64
 	// Tools are the tools of the harness that plays the script, OpenCode's if it is nil.

@@ -3,8 +3,8 @@ package script
 // Tools are the tools of a harness that a scripted model calls. Each method returns the name of the tool
 // and its arguments.
 type Tools interface {
-	// Read reads a file from the line offset on, at most limit lines. An offset of 0 is the start, a
-	// limit of 0 no limit.
+	// Read reads at most limit lines of a file, beginning with the line offset. An offset of 0 means the start of the
+	// file, and a limit of 0 means no limit.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	// Bash runs a command in the shell.
 	Bash(command, description string) (tool string, input map[string]any)

@@ -227,8 +227,8 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// check ends the world. It asserts that the prompts of each session form one chain, and that the
-// journal agrees and has a pass for each prompt.
+// check ends the world. It asserts that the prompts of each session form one chain, and that the journal matches the
+// requests, with a pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	w.end(processes...)

@@ -76,15 +76,15 @@ func textOf(m transcript.Message) string {
 // modelNotFound is the name that all shims give to the error about an unknown model.
 const modelNotFound = "ProviderModelNotFoundError"
 
-// unknownModel matches the message of that error, for example "Model not found: p/opsu. Did you mean: opus,
-// opus-4?". Some harnesses give plugins only the message. The groups are the provider, the model, and the
-// provider's suggested models.
+// unknownModel matches the message of the error modelNotFound, for example "Model not found: p/opsu. Did you mean:
+// opus, opus-4?". Some harnesses give plugins only this message. The groups of the expression are the provider, the
+// model, and the provider's suggested models.
 var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
 })
 
-// A harnessError is an error in the form in which shims report it. Only the error modelNotFound has the
-// members after StatusCode.
+// A harnessError is an error in the form in which shims report it. The fields after StatusCode are set only if Name is
+// modelNotFound.
 type harnessError struct {
 	Name string `json:"name"`
 	Data struct {
@@ -99,8 +99,8 @@ type harnessError struct {
 // maxMessage bounds the length of an error message, because it may be a whole page of HTML.
 const maxMessage = 1_000
 
-// failureOf converts the failure of a run. A shim passes on the harness's own error object, which may have any
-// form.
+// failureOf converts a shim's report of a failed run. The report contains the harness's own error object, which may
+// have any form.
 func failureOf(f schema.AgentFailure) *ask.Error {
 	var e harnessError
 	message := ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/dreamer"
 	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/sidekick"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -19,16 +20,19 @@ type definition struct {
 
 // definitions is the table of the hidden agents. A new agent needs a row here.
 //
-// An agent has no tools unless it cannot work without them. The history contains text that other people wrote.
-// If a hidden agent could read files, such a text could make it read a private file and copy the content into
-// a summary. The harness is no protection: it may let a hidden agent read without asking the user, and may
-// follow links out of the project.
+// An agent has only tools that it cannot work without. The history contains text that other people wrote. If a hidden
+// agent could read files, a text in the history could make the agent read a private file and copy its content into a
+// summary. The harness is no protection: it may let a hidden agent read without asking the user, and may follow links
+// out of the project.
 var definitions = []definition{
 	// A historian answers in one step. The second step is for a model that calls a tool although it has none.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
-	// The dreamer, too, needs no tool: the memories are in its question, with what the host has found in files.
+	// The dreamer needs no tool: its question contains the memories, and what the host has found about them in files.
 	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
+	// The sidekick answers with words, and the host searches for them. With the tool ctx_search, it could not work in Pi, whose
+	// hidden agents run without extensions, and the cost of its steps would have no bound.
+	{schema.AgentDefinition{Name: sidekick.Agent, Description: "Chooses what a prompt gets from earlier messages, for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Sidekick.Disable }},
 }
 
 func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A Lease keeps two runs of an agent from doing the same work for a session or a project, even in two processes.
-// Its holder is a unique name of the run.
+// A Lease keeps two runs of an agent from doing the same work for a session or a project, even in two processes. Holder
+// is a unique name of the run that wants the lease.
 type Lease struct {
 	Store  *store.Store
 	Work   work.Work

@@ -33,10 +33,10 @@ type Options struct {
 	Ledger Ledger
 }
 
-// A Ledger books the questions of hidden agents, and refuses those that could exceed a budget.
+// A Ledger books the questions of hidden agents, and refuses a question that could exceed a budget.
 type Ledger interface {
-	// Begin reserves the worst case of a question that may take some steps. The caller calls settle when the question has
-	// ended. If Begin returns an error, nothing may be asked.
+	// Begin reserves the highest possible cost of a question whose answer may take that many steps. The caller calls
+	// settle when the question has ended. If Begin returns an error, nothing may be asked.
 	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
 }
 
@@ -46,7 +46,7 @@ type End struct {
 	Err error
 	// Steps counts the finished steps, whose usage is known.
 	Steps int
-	// IsUnknown means that the harness has not said that it no longer works on the question.
+	// IsUnknown means that the harness may still be working on the question.
 	IsUnknown bool
 }
 
@@ -66,8 +66,8 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns the function that waits before another attempt, or nil for the usual wait. In a replay, this function
-// returns at once: an overload of the provider belongs to the time of the recording.
+// Sleep returns the function that waits before another attempt, or nil for the usual wait. In a replay, the function
+// returns at once: the provider was overloaded during the recording, not now.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
 		return nil
@@ -82,7 +82,7 @@ type Asker struct {
 	// Client is the connection on which the session was last seen. If it is gone, Ask uses another connection
 	// of the same harness and directory.
 	Client client.Client
-	// Directory is where the agent runs, and Session the session whose child it is.
+	// The agent runs in Directory, as a child of the session Session.
 	Directory, Session string
 	// Title tells the user what the agent does, for example "history 120-180".
 	Title string

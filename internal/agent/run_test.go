@@ -189,9 +189,9 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// A text in the history could tell a hidden agent to read a file: ".env", for which OpenCode asks the user,
-// or a link in the repository to a private key. The file would end up in a summary, and the user would never
-// see the call. So no hidden agent has a tool.
+// No hidden agent has a tool. Otherwise, a text in the history could make an agent read a file, for example ".env", or
+// a link in the repository to a private key. The content would end up in a summary, and the user would never see the
+// call.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range schema.Harnesses {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
@@ -259,8 +259,8 @@ func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	wantUnavailable(t, inPi)
 }
 
-// An older shim does not know agent/run, so the host asks another one. After any other failure the run may
-// already have begun, so the host asks no other shim.
+// If an old shim does not know agent/run, the host asks another shim. After any other failure, the run may already have
+// begun, so the host asks no other shim.
 func TestAgentIsNotRunTwice(t *testing.T) {
 	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, unknownMethod{}
@@ -404,7 +404,7 @@ func TestAgentRunThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// Some errors are in OpenCode's form, the others in Pi's words.
+// Some of the errors have OpenCode's form. The others are sentences of Pi.
 func TestAgentErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, raw string

@@ -56,8 +56,7 @@ var packages = sync.OnceValues(func() (all []pkg, err error) {
 	}
 })
 
-// never is the table of the dependencies that packages must not have, directly or
-// indirectly.
+// never is the table of dependencies that a package must not have, neither directly nor indirectly.
 var never = []struct {
 	from, what, why string
 }{
@@ -72,8 +71,7 @@ var never = []struct {
 	{"cmd/magicctx-host", module + "/e2e", "test equipment stays out of the binary"},
 }
 
-// direct is the table of the packages that a package must not import itself, although
-// one of its dependencies may import them.
+// direct is the table of imports that a package must not have itself. Its dependencies may have them.
 var direct = []struct {
 	from, what, why string
 }{
@@ -86,8 +84,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages that the host is made of, and the packages that only rooms use. The host imports them, as its doc.go says,
-// and none of them imports the host.
+// rooms are the packages of which the host is made: the packages that its doc.go names, and packages that only other
+// rooms import. No room imports the host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
 	if err != nil {

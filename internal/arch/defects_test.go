@@ -10,15 +10,16 @@ import (
 )
 
 var (
-	// bugID is an id such as A18. The tests for the ids of two older lists have other names.
+	// bugID is an id such as A18. An id of an older list has a word before it, for example "peers A1"; no name of a
+	// test holds it.
 	bugID = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	// bugTest is a Go test that has an id in its name.
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".
 	bugCited = regexp.MustCompile(`\b(?:class|[Dd]efect) ([A-Z]\d+)\b|(?m:^\s*// )([A-Z]\d+)(?::| \(and )|\b([A-Z]\d+)(?: in|\)? \()\s*(?://\s*)?docs/defects\.md`)
-	// bugLine is a class of bugs: how it shows, its ids, and its tests.
+	// bugLine matches the line of a class of bugs: its symptom, its ids, and its tests.
 	bugLine = regexp.MustCompile(`^- .*? \[([^\]]+)\](.*)`)
-	// bugListed is a test that such a line names: a Go test, or the title of a shim's test.
+	// bugListed matches a test in the line of a class: the name of a Go test, or the title of a shim's test.
 	bugListed = regexp.MustCompile("`(Test\\w+)`|\"([^\"]+)\"")
 )
 
@@ -37,7 +38,7 @@ func TestBugIndex(t *testing.T) {
 		t.Skipf("no list of files: %v", err) // the sources of a release come without git
 	}
 	var tests strings.Builder
-	cited, tested := map[string]string{}, map[string]bool{} // by id: the file that cites it, and whether the name of a test contains it
+	cited, tested := map[string]string{}, map[string]bool{} // by id: the file that cites the id, and whether a test has the id in its name
 	for _, file := range strings.Fields(string(out)) {
 		content, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// habit matches words that only the codec of OpenCode may know: its name, its todo tool, and one of its
-// reasons for the end of an answer.
+// habit matches words of OpenCode that only its codec may know: the name, the todo tool, and one reason why an answer
+// ends.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
 // knowsHarnesses lists the beginnings of the paths of the codecs and vocabularies.

@@ -41,8 +41,7 @@ func said(t *testing.T, p pkg) string {
 	return text
 }
 
-// imports returns, for each package, the packages that its doc.go allows it to import, and the packages that those
-// may import.
+// imports returns, for each package, the packages that its doc.go allows it to import.
 func imports(t *testing.T, all []pkg) map[string][]string {
 	t.Helper()
 	allowed := map[string][]string{}

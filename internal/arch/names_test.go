@@ -37,7 +37,7 @@ var (
 type sources struct {
 	files    []string                   // the tracked files
 	words    map[string]bool            // the words of all sources
-	declared map[string]map[string]bool // the names that the files of a package declare, fields and methods too, by the name of the package
+	declared map[string]map[string]bool // by package: the names that its files declare, including fields and methods
 	tests    string                     // the sources of the Go tests
 	tasks    map[string]bool
 	scripts  map[string]bool
@@ -76,7 +76,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// A wrong name of each kind must be found, and a right one must not.
+// The check must find a wrong name of each kind, and must accept a right one.
 func TestWrongNamesAreFound(t *testing.T) {
 	s := readSources(t, rootOf(t))
 	for _, name := range []string{"store/nothere.go", "nothere.go", "store/*_nothere.go", "TestNotHere", "store.CommitNothing", "Session.RenderNothing", "nothing_here()", "task nothere", "npm run nothere", "project_docs.nothere"} {
@@ -91,8 +91,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 }
 
-// missing looks up the names in a document, and counts them in names. It returns the names of things that do
-// not exist.
+// missing looks up each name in a document, and adds their number to names. It returns the names of things that do not
+// exist.
 func (s *sources) missing(document string, names *int) []string {
 	var found []string
 	complain := func(isThere bool, name, kind string) {

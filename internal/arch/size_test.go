@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A type with more methods, or a package with more lines, has more than one subject. The pipeline may be longer,
-// because all of it makes one decision.
+// A type with more methods than mostMethods, or a package with more lines than mostLines, most likely has more than one
+// subject. The package pipeline may be longer, because all of its code makes one decision.
 const (
 	mostMethods = 40
 	mostLines   = 3500

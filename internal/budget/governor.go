@@ -24,8 +24,8 @@ import (
 // A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops: for each subject as a text, the refusal of its newest question. It has no entry if that was not refused, and
-	// is nil until the stored refusals are read.
+	// mu guards stops. If the newest question for a work was refused, stops holds the refusal; its key is the
+	// work as text. stops is nil until the stored refusals are read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -37,7 +37,7 @@ type Options struct {
 	Clients *client.Registry
 	Clock   clock.Clock
 	Log     *slog.Logger
-	// Zone is the zone whose days have budgets.
+	// Zone decides when a day, and with it a budget, begins.
 	Zone *time.Location
 	// Unlimited switches the budgets off. A replay sets it, because recorded answers cost nothing.
 	Unlimited bool
@@ -78,7 +78,7 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 		return nil, &ask.Error{Kind: ask.Other, Err: err}
 	}
 	g.mu.Lock()
-	delete(g.known(), a.Lease.Work.Subject.String())
+	delete(g.known(), a.Lease.Work.String())
 	g.mu.Unlock()
 	return func(end agent.End) {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -89,8 +89,8 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	}, nil
 }
 
-// settle books the real cost of a question. If the harness has ended the work on it early, the step under way counts with
-// its worst case. If nobody knows whether the work has ended, the question stays at its worst case.
+// settle books the real cost of a question. If the question was cut off, the unfinished step counts with its worst
+// case. If the harness may still be working on the question, the question stays booked with its worst case.
 func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
 	if end.IsUnknown {
 		return nil
@@ -132,7 +132,8 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days whose prompts decide the budget of a day.
 const meanDays = 7
 
-// caps returns the caps of a day: of all agents together, and of the historian or all others.
+// caps returns two caps of a day: the cap of all agents together, and either the cap of the historian or the common cap
+// of the other agents.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {
@@ -161,7 +162,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 		NeedsMoney: float64(over.Needs.Money) / chronicle.Dollar, Tokens: int(over.Cap.Tokens), SpentTokens: int(over.Spent.Tokens), NeedsTokens: int(over.Needs.Tokens),
 	}
 	g.mu.Lock()
-	g.known()[of.Subject.String()] = s
+	g.known()[of.String()] = s
 	g.mu.Unlock()
 	text, _ := json.Marshal(s) // numbers can always be encoded
 	if err := g.Store.Calls.SetStopped(ctx, of, string(text)); err != nil {
@@ -174,8 +175,8 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal because of which no agent works on a subject until tomorrow, or nil.
-func (g *Governor) Stopped(of work.Subject) *schema.BudgetStop {
+// Stopped returns the refusal that keeps an agent from a work until tomorrow, or nil if there is none.
+func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s, ok := g.known()[of.String()]; ok && g.Clock.Now() < s.Until {
@@ -184,7 +185,8 @@ func (g *Governor) Stopped(of work.Subject) *schema.BudgetStop {
 	return nil
 }
 
-// known returns the refusals. After a restart, it reads those that an earlier host has stored. The caller holds g.mu.
+// known returns the refusals. After a restart, it reads the refusals that an earlier host has stored. The caller holds
+// g.mu.
 func (g *Governor) known() map[string]schema.BudgetStop {
 	if g.stops != nil {
 		return g.stops

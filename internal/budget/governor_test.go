@@ -113,7 +113,7 @@ func isOver(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == ask.OverBudget
 }
 
-// An openCall is a call that has begun. used are the usages of its steps, whatever the host hears.
+// An openCall is a call that has begun. used holds the true usage of each step, which the host may never learn.
 type openCall struct {
 	settle func(agent.End)
 	model  string
@@ -122,7 +122,7 @@ type openCall struct {
 	agents string
 }
 
-// A daily is what the provider has billed on a day, by the agents that asked.
+// A daily is what the provider has billed for a day, by agents: "historian", the other agents, and "" for all together.
 type daily struct {
 	money  map[string]float64
 	tokens map[string]int
@@ -137,12 +137,12 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 	}
 }
 
-// No prices, answers, crashes of the host and cut calls make the bill of a day exceed a budget of that day, not even by
-// one token or a billionth of a dollar.
+// The bill of a day never exceeds a budget of that day, not even by one token or a billionth of a dollar. The test
+// varies prices and answers, crashes the host, and cuts calls off.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
-	// Each bound of the budget is often too large to matter, so that the others decide.
+	// Each bound is often too large to matter. Then another bound decides.
 	money := rapid.OneOf(rapid.Just(100.0), rapid.Float64Range(0, 0.5))
 	most := rapid.OneOf(rapid.Just(1_000_000), rapid.IntRange(0, 100_000))
 	rapid.Check(t, func(r *rapid.T) {
@@ -202,10 +202,10 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 					c := open[i]
 					end := agent.End{Steps: len(c.used)}
 					switch rapid.IntRange(0, 3).Draw(r, "end") {
-					case 0: // the provider has read the question, and the host hears nothing of it
+					case 0: // the provider bills the question, but the host gets no answer
 						end = agent.End{Err: &ask.Error{Kind: ask.TimedOut}, IsUnknown: true}
 						c.used = nil
-					case 1: // the harness has cut it off in a step, which is billed in full
+					case 1: // the harness has cut the call off within a step, and the provider bills this step in full
 						end = agent.End{Err: &ask.Error{Kind: ask.Aborted}, Steps: rapid.IntRange(0, len(c.used)).Draw(r, "finished")}
 						bills[c.day].add(c.agents, prices[c.model], c.used[min(end.Steps+1, len(c.used)):], -1)
 						c.used = c.used[:end.Steps]
@@ -243,7 +243,7 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 	})
 }
 
-// shareOn returns the share of the prompts of day 0 that a later day may spend.
+// shareOn returns what a later day may spend because of the prompts of day 0: share for seven days, then nothing.
 func shareOn(day int, share float64) float64 {
 	if day > 7 {
 		return 0
@@ -267,7 +267,7 @@ func (b *bench) longest(t testing.TB, q ask.Request) int {
 	return longest
 }
 
-// usage returns random usages of the steps of a question that a provider counts with up to twice our tokens.
+// usage returns a random usage for each step of a question. The provider counts up to twice as many tokens as the host.
 func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) {
 	read, isWorst := 0, rapid.Bool().Draw(r, "the worst case")
 	for range steps {
@@ -291,7 +291,7 @@ func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) 
 	return all
 }
 
-// bill1 returns the price of a usage in $. A provider charges for reading no more than for writing.
+// bill1 returns the price of a usage in $.
 func bill1(p schema.Price, u ask.Usage) float64 {
 	return (float64(u.Input)*p.Fresh + float64(u.CacheWrite)*p.Write + float64(u.CacheRead)*p.Read + float64(u.Output)*p.Output) / 1e6
 }
@@ -308,7 +308,8 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	return settle
 }
 
-// The budget of a day is a share of the prompts of a mean day, within its bounds. The historian has its own budget.
+// The budget of a day is a share of what the prompts of a mean day cost, within bounds. The historian has its own
+// budget.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)
@@ -369,7 +370,8 @@ func TestDefaultBudgets(t *testing.T) {
 	}
 }
 
-// A budget of 0 pays for no call tomorrow either, also if the price of the call is unknown.
+// A budget of 0 pays for no call, neither today nor tomorrow. So the refusal names no time at which the agents
+// continue.
 func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	b := newBench(t)
 	for _, cap := range []work.Cap{{Tokens: 9}, {Money: 9}} {
@@ -379,7 +381,7 @@ func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	}
 }
 
-// A call of which nobody knows whether it has ended counts with its worst case until midnight.
+// Until midnight, a call counts with its worst case if its end is not known, or if it was cut off in its only step.
 func TestUnknownCallsCountInFull(t *testing.T) {
 	for name, end := range map[string]func(b *bench, settle func(agent.End)){
 		"it has not ended": func(*bench, func(agent.End)) {},
@@ -407,29 +409,29 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 			if _, err := b.Begin(t.Context(), a, question, 1); !isOver(err) || !strings.Contains(err.Error(), "00:00 on 16 November") {
 				t.Errorf("a second call: %v", err)
 			}
-			stop := b.Stopped(a.Lease.Work.Subject)
+			stop := b.Stopped(a.Lease.Work)
 			if stop == nil || stop.Agents != "" || int64(stop.SpentMoney*chronicle.Dollar+0.5) != needs.Money || stop.Until != noon.Add(12*time.Hour).UnixMilli() {
 				t.Errorf("stopped: %+v", stop)
 			}
 			b.crash(t)
-			if again := b.Stopped(a.Lease.Work.Subject); stop == nil || again == nil || *again != *stop {
+			if again := b.Stopped(a.Lease.Work); stop == nil || again == nil || *again != *stop {
 				t.Errorf("after a restart: %+v", again)
 			}
 			a.Lease.Store = b.Store
 			b.clock.Advance(12 * time.Hour)
 			b.lease(t, &a)
 			b.begin(t, a)
-			b.clock.Advance(-12 * time.Hour) // the stop is gone, not only over
+			b.clock.Advance(-12 * time.Hour) // the refusal is deleted, not only expired
 			b.crash(t)
-			if b.Stopped(a.Lease.Work.Subject) != nil {
+			if b.Stopped(a.Lease.Work) != nil {
 				t.Error("it does not go on after midnight")
 			}
 		})
 	}
 }
 
-// If the harness has cut a call off after its first step, that step counts as reported, the second one with its worst case,
-// and the third one with nothing.
+// If the harness has cut off a call of three steps after the first, the first step counts as reported, the second with
+// its worst case, and the third with nothing.
 func TestCutCallsAreBounded(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
@@ -450,7 +452,8 @@ func TestCutCallsAreBounded(t *testing.T) {
 	}
 }
 
-// The provider has refused a question, so the question has cost nothing, and another one fits. Then the real cost counts.
+// A question that the provider refused has cost nothing. An answered question counts with its real cost. So a third
+// question fits.
 func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
@@ -472,7 +475,7 @@ func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	}
 }
 
-// A bound of the answer lowers the worst case.
+// If a question bounds its answer, its worst case is lower.
 func TestBoundedAnswersCostLess(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1}, 0)
@@ -485,7 +488,7 @@ func TestBoundedAnswersCostLess(t *testing.T) {
 	}
 }
 
-// A budget of nothing means no call, even if no price is known. A run without the lease asks nothing.
+// With a budget of 0, no agent asks anything. A run without the lease asks nothing, either.
 func TestNothingIsAskedWithoutABudgetOrALease(t *testing.T) {
 	b := newBench(t)
 	a := b.session(t)

@@ -18,11 +18,11 @@ const (
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
-	// coarseness is the greatest ratio of a provider's count of a text to ours.
+	// coarseness is the greatest ratio of a provider's token count of a text to the host's count.
 	coarseness = 2
 )
 
-// Worst returns the most that a question can cost. Each step of the answer reads the question and the steps before it.
+// Worst returns the most that a question can cost. Each step of the answer reads the question and the earlier steps.
 func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
 	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {
@@ -46,8 +46,8 @@ func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, 
 	return all
 }
 
-// price returns the cost of tokens in billionths of a dollar. If the harness names no price for the model, isPriced is
-// false, and the dearest known price counts.
+// price returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is false, and
+// the prices of the dearest known model are used.
 func (g *Governor) price(ctx context.Context, cfg schema.Config, name string, used ask.Usage) (money int64, isPriced bool) {
 	provider, id, _ := ask.Split(name)
 	m := schema.Model{Provider: provider, ID: id}

@@ -10,8 +10,7 @@ import (
 
 var count atomic.Int64
 
-// Reportf logs and counts a broken invariant. The caller then returns its safe
-// answer.
+// Reportf logs and counts a broken invariant. Its caller then returns a safe answer.
 func Reportf(log *slog.Logger, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	if testing.Testing() {

@@ -8,7 +8,7 @@ import _ "embed"
 //go:embed opencode-shim.js
 var OpenCode []byte
 
-// OpenCodeTerminal is the plugin's half for the terminals of OpenCode.
+// OpenCodeTerminal is the part of the plugin that runs in OpenCode's terminal interface.
 //
 //go:embed opencode-tui.js
 var OpenCodeTerminal []byte
@@ -19,7 +19,8 @@ var OpenCodeTerminal []byte
 //go:embed opencode-project.js
 var OpenCodeProject []byte
 
-// OpenCodeProjectTerminal loads OpenCodeTerminal, as OpenCodeProject loads OpenCode.
+// OpenCodeProjectTerminal is a small module that loads OpenCodeTerminal from the data directory of the user who runs
+// it.
 //
 //go:embed opencode-project-tui.js
 var OpenCodeProjectTerminal []byte

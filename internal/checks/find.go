@@ -11,14 +11,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// maxEntries bounds the files among which Gone looks for others of the same name, and maxFound those that it returns.
+// maxEntries bounds the files that Gone looks at to find files of the same name. maxFound bounds the files that it
+// returns for a path.
 const (
 	maxEntries = 20_000
 	maxFound   = 3
 )
 
-// Gone returns the paths that do not exist in the repository of a directory, with files that have the same name elsewhere.
-// It reads no file. A path counts only if its name has an ending, or if its first directory exists: "and/or" is no path.
+// Gone returns each of the paths that does not exist in the directory's repository, with files of the same name in
+// other places. It reads no file. A text counts as a path only if its name has an extension, or if its first directory
+// exists: "and/or" is no path.
 func Gone(directory string, paths []string) (map[string][]string, error) {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

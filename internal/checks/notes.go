@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// maxNotes bounds the notes of one test. A project has at most 200 that wait, or more after two projects became one.
+	// maxNotes bounds the notes of one test. At most 200 notes of a project wait, or more if two projects were joined.
 	maxNotes = 400
 	// maxMerges bounds the branches of one test, because each costs several runs of git.
 	maxMerges = 20
-	// maxRuns bounds the commands with the right words that are compared.
+	// maxRuns bounds the commands of the index that are compared with a condition's command.
 	maxRuns = 200
 )
 
-// noteWaiting starts a test of the notes of a session's project that wait for a condition. The first test of a note comes
-// soon, because a branch counts as merged only if a test has seen it before. A replay, which has no index, tests nothing:
-// the files of today say nothing about the recorded session.
+// noteWaiting starts a test of the notes of the session's project that wait for a condition. A new note is tested soon,
+// because a branch counts as merged only if an earlier test has seen a commit of it. A replay has no index. It tests
+// nothing, because today's files say nothing about the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -48,7 +48,7 @@ func (t *Tester) noteWaiting(s *session.Session) {
 	})
 }
 
-// begin reports whether no test of the notes of a directory runs, and notes that one begins.
+// begin marks the notes of a directory as being tested. It returns false if another test of them is running.
 func (t *Tester) begin(directory string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +65,8 @@ func (t *Tester) end(directory string) {
 	delete(t.running, directory)
 }
 
-// TestNotes tests the conditions of a project's notes in one of its directories, and stores which of them hold. A note that
-// was tested in the last minutes is left out.
+// TestNotes tests the conditions of a project's notes in one of the project's directories, and stores which conditions
+// hold. It leaves out a note that was tested in the last minutes.
 func (t *Tester) TestNotes(ctx context.Context, directory, identity string) error {
 	waiting, err := t.Store.Memories.Waiting(ctx, identity, maxNotes)
 	waiting = t.due(waiting)
@@ -110,10 +110,11 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// An attempt is a test of a note as it was after its newest change.
+// An attempt is a test of a note. since is the time of the note's newest change, so a changed note counts as not tested
+// yet.
 type attempt struct{ note, since int64 }
 
-// due returns the notes whose newest test is some minutes old, and notes that they are tested now.
+// due returns the notes that were not tested in the last minutes, and marks them as tested.
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,8 +130,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that a test has used up its runs of git. The note's turn comes in the next test, so that the oldest notes
-// do not keep the others from being tested.
+// errLater means that a test has used up its runs of git. The next test begins with the note, because the notes before
+// it were tested a moment ago. Otherwise, the oldest notes would keep the others from being tested.
 var errLater = errors.New("git has run often enough")
 
 // forget takes back that a note was tested.
@@ -145,7 +146,7 @@ type site struct {
 	*Tester
 	root                *os.Root
 	directory, identity string
-	merges              int // that may still be tested
+	merges              int // branches that may still be tested
 	// x is the index, if a condition has needed it.
 	x *index.Index
 }
@@ -156,7 +157,8 @@ func (s *site) close() {
 	}
 }
 
-// test returns the reason why a condition holds, or "", and what the next test must know. It fails if nobody can tell.
+// test returns the reason why a condition holds, or "". seen is what the next test must know: the newest commit of a
+// branch. test fails if the condition cannot be tested.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:
@@ -198,7 +200,8 @@ func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiti
 	return reason, "", err
 }
 
-// hasEnded reports whether a command has ended with the status of a condition since a time, in a session of the project.
+// hasEnded reports whether a session of the project has run the condition's command since a time, and the command ended
+// with the condition's status.
 func (s *site) hasEnded(ctx context.Context, c chronicle.Condition, since int64) (hasEnded bool, err error) {
 	words := terms.Of(c.CommandLine)
 	if len(words) == 0 {

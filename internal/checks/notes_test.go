@@ -43,7 +43,7 @@ func TestConditionVectors(t *testing.T) {
 	}
 }
 
-// A condition comes from a model, which may repeat what a web page or a file tells it.
+// A condition is written by a model, which may repeat a web page or a file.
 func TestHostileConditionsAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"file:", "file: /etc/passwd", "file: ../x", "file: a/../../x", "file: a\x00b", "no file: ..", "file: a\nb",
@@ -86,7 +86,7 @@ func (b *bench) git(args ...string) {
 	}
 }
 
-// write stores notes with these conditions, or as many as are taken.
+// write stores a note for each condition, and returns how many notes the store has refused.
 func (b *bench) write(conditions ...string) (refused int) {
 	b.t.Helper()
 	now := b.Clock.Now()
@@ -104,7 +104,7 @@ func (b *bench) write(conditions ...string) (refused int) {
 	return refused
 }
 
-// test runs a test some minutes later, and returns the reasons of the notes that are ready, each after the note's number.
+// test runs a test some minutes later, and returns the reason of each note that is ready, by the note's number.
 func (b *bench) test() map[int64]string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(10 * time.Minute)
@@ -150,7 +150,7 @@ func TestNoteIsReadyWhenADateHasCome(t *testing.T) {
 	b.want("a day later", map[int64]string{1: at + " has come"})
 }
 
-// A branch counts as merged if the main branch contains its newest commit, also after the branch was deleted. A branch
+// A branch counts as merged if the main branch contains its newest commit, even after the branch was deleted. A branch
 // without a commit of its own is not merged.
 func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b := newBench(t)
@@ -171,8 +171,8 @@ func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b.want("into another one", map[int64]string{1: "feature/x is merged", 2: "feature/x is merged"})
 }
 
-// A branch also counts as merged if the main branch has its changes as one commit, whatever was merged before. A branch with
-// some of its changes in another commit does not.
+// A branch also counts as merged if one commit of the main branch has all changes of the branch (a squash), whatever
+// else the main branch contains. If that commit has only some of the changes, the branch is not merged.
 func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -205,7 +205,7 @@ func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
 	b.want("squashed and deleted", map[int64]string{1: "feature is merged"})
 }
 
-// Only a command that has run since the note was written counts, in a session of the project.
+// A command counts only if a session of the project has run it since the note was written.
 func TestNoteIsReadyWhenACommandHasEnded(t *testing.T) {
 	b := newBench(t)
 	x, err := index.Open(t.Context(), b.IndexDir)
@@ -267,7 +267,7 @@ func TestHostileManyNotesAreBounded(t *testing.T) {
 	if refused := b.write(all...); refused != 9_800 {
 		t.Errorf("%d notes are refused", refused)
 	}
-	for want := maxMerges; want <= 200; want += maxMerges { // and each has its turn
+	for want := maxMerges; want <= 200; want += maxMerges { // each test tests the next notes
 		must(t, b.TestNotes(t.Context(), b.dir, identity))
 		if n := len(b.tried); n != want {
 			t.Errorf("%d notes were tested, not %d", n, want)
@@ -275,7 +275,7 @@ func TestHostileManyNotesAreBounded(t *testing.T) {
 	}
 }
 
-// A test between two tests of the same note costs nothing. A note that was changed is tested at once.
+// A note is not tested again within some minutes. After a change, it is tested at once.
 func TestNotesAreNotTestedAgainAndAgain(t *testing.T) {
 	b := newBench(t)
 	b.write("file: a")

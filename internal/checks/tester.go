@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// after leaves the time after a pass to the harness.
+	// after is the default of Options.After. A test waits, because directly after a pass the harness needs the machine.
 	after = 2 * time.Second
-	// apart is the least time between two tests in one directory, and maxTests the most checks of one.
+	// apart is the shortest time between two tests in one directory. maxTests bounds the checks of one test.
 	apart    = 5 * time.Minute
 	maxTests = 200
 )
@@ -28,9 +28,10 @@ const (
 type Tester struct {
 	Options
 	mu sync.Mutex
-	// tested are the times of the newest tests, by directory, Unix ms.
+	// tested holds the time of each directory's newest test of checks, in Unix ms.
 	tested map[string]int64
-	// running are the directories whose notes are tested now, and tried the tests of the last minutes, Unix ms.
+	// running holds the directories whose notes are being tested. tried holds the time of each test of a note in the
+	// last minutes, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }
@@ -41,7 +42,8 @@ type Options struct {
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	// IndexDir is the directory of the index, which has the exit status of each command. If it is "", there is none.
+	// IndexDir is the directory of the index, which has the exit status of each command. If IndexDir is "", there is no
+	// index.
 	IndexDir string
 	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.

@@ -7,15 +7,16 @@ type Call struct {
 	Directory string
 	Agent     string // the agent whose run asked, for example "historian"
 	Model     string // "provider/model", or "" if it is not known
-	// The tokens of question and answer. Input holds those that were neither read from nor written to the cache.
+	// The tokens of question and answer. Input counts the tokens that were neither read from the cache nor written to
+	// it.
 	Input, Output, CacheRead, CacheWrite int
 	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
 	Cost *int64
-	// Reserved is the worst case of a call that has not ended, or that ended without a report because the host crashed. It
-	// has the unit of Cost, and is 0 for all other calls.
+	// Reserved is the amount with which a call counts if its cost is not known: if it has not ended, was cut off, or
+	// the host has crashed. It has the unit of Cost, and is 0 for all other calls.
 	Reserved int64
-	// Compartments and Memories are what the call's run has published.
-	Compartments, Memories int
+	// Compartments, Memories and Findings count what the call's run has published.
+	Compartments, Memories, Findings int
 }
 
 // A Report says what a run of an agent for a project has done.

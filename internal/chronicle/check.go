@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// A Check says what must be true in a project, so that a memory is not doubtful.
+// A Check says what must be true in a project. If it is not true, a memory is doubtful.
 type Check struct {
-	// Path is that of a file or directory, from the root of the project.
+	// Path is the path of a file or directory, from the root of the project.
 	Path string
-	// Text must stand in the file, and Hash must be the SHA-256 of its content, in hex. They are "" if it only has to exist.
+	// The file must contain Text, and Hash must be the SHA-256 of its content, in hex. Both are "" if the file only has
+	// to exist.
 	Text, Hash string
 }
 

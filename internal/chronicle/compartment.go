@@ -2,8 +2,8 @@ package chronicle
 
 import "slices"
 
-// A Compartment is a summary of the raw messages from ordinal Start to ordinal End, both included. The compartments
-// of a session are contiguous and begin with message 1. Its JSON form is the one that people see.
+// A Compartment is a summary of the raw messages from ordinal Start to ordinal End, both included. The compartments of
+// a session are contiguous and begin with message 1. Commands with --json print its JSON form.
 type Compartment struct {
 	// Seq numbers the compartments of a session: 0, 1, 2 and so on. The store sets it.
 	Seq   int `json:"-"`
@@ -15,17 +15,16 @@ type Compartment struct {
 	// the compartment was made. It is empty if the array began with the session's first message.
 	AfterSummary string `json:"-"`
 	Title        string `json:"title"`
-	// Tiers holds the summary in four lengths, the longest first. An empty tier 2
-	// or 3 stands for the tier before it. An empty tier 4 means that the title is
-	// enough.
+	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before it takes its
+	// place. If tier 4 is empty, the title is enough.
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int `json:"importance"`
 	// Episode names the kinds of work, for example "bug,release". The head does
 	// not render it.
 	Episode string `json:"episode,omitzero"`
-	// Missing is the fidelity receipt's line: the anchors of the raw messages that
-	// no tier holds, for example "src/a.go · E1234". Fidelity is the share of anchors that a tier holds, from 0 to 1.
+	// Missing is the line of the receipt: the anchors of the raw messages that no tier contains, for example "src/a.go
+	// · E1234". Fidelity is the share of the anchors that a tier contains, from 0 to 1.
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
 	MadeBy   MadeBy  `json:"madeBy"`
@@ -43,7 +42,7 @@ type MadeBy string
 
 const (
 	ByModel      MadeBy = "model"      // the first model's first answer was valid
-	ByRepair     MadeBy = "repaired"   // its second answer was valid
+	ByRepair     MadeBy = "repaired"   // the first model's second answer was valid
 	ByFallback   MadeBy = "fallback"   // another model's answer was valid
 	ByExtraction MadeBy = "extractive" // no answer was valid
 	ByHarness    MadeBy = "harness"    // the text is the harness's own summary

@@ -15,22 +15,22 @@ type Fact struct {
 // Categories are the categories of memories, in the order in which people and models see them.
 var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
 
-// A Memory is something that is known about a project, for example "tests run with `go test ./...`". All sessions
-// and harnesses share it. Its JSON form is the one that people see.
+// A Memory is something that is known about a project, for example "tests run with `go test ./...`". All sessions and
+// harnesses share it. Commands with --json print its JSON form.
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
 	// SharedBy is the name that the workspace gives to the memory's project, if another project of the workspace reads the
 	// memory. Otherwise it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
-	// Directory is the directory of the session that learned the memory last. SeenAt is the time at which it did so,
-	// in Unix ms, and Seen counts how often a session has done so.
+	// Directory is the directory of the session that learned the memory last. SeenAt is the time of this event, in Unix
+	// ms. Seen counts how often a session has learned the memory.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
 	Source    Source `json:"source"`
-	// Harness and Session identify the session that the memory was learned in, and Message is the ordinal of its
-	// message there, or 0.
+	// Harness and Session identify the session in which the memory was learned. Message is the ordinal of the message
+	// from which it was learned, or 0.
 	Harness string       `json:"harness,omitzero"`
 	Session string       `json:"session,omitzero"`
 	Message int          `json:"message,omitzero"`
@@ -42,14 +42,14 @@ type Memory struct {
 	// Permanent memories are chosen before all others.
 	Permanent bool `json:"permanent,omitzero"`
 	Seen      int  `json:"seen,omitzero"`
-	// The times are in Unix ms. UpdatedAt is the time of the newest change; being seen again is no change. From
-	// ExpiresAt on the memory is no longer shown; 0 stands for never.
+	// The times are in Unix ms. UpdatedAt is the time of the newest change. If a session learns the memory again,
+	// UpdatedAt stays. From ExpiresAt on, the memory is no longer shown; 0 means never.
 	CreatedAt int64 `json:"createdAt,omitzero"`
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// Check says what must be true in the project, see ParseCheck. Doubt is the reason why the newest test of it failed, or
-	// "".
+	// Check is a text for ParseCheck, and says what must be true in the project. Doubt is the reason why the newest
+	// test of the check failed, or "".
 	Check string `json:"check,omitzero"`
 	Doubt string `json:"doubt,omitzero"`
 }
@@ -76,7 +76,7 @@ const (
 // sources are the sources from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
-// LessTrusted returns the less trusted of two sources. A text that is made of both is no better than it.
+// LessTrusted returns the less trusted of two sources. A text that was made from both sources deserves no more trust.
 func LessTrusted(a, b Source) Source {
 	if slices.Index(sources, a) > slices.Index(sources, b) {
 		return a
@@ -105,25 +105,26 @@ const (
 	MemoryRestored   ChangeKind = "restore"
 )
 
-// A MemoryChange is one entry of the log of changed memories. Its JSON form is the one that people see.
+// A MemoryChange is one entry of the log of changed memories. Commands with --json print its JSON form.
 type MemoryChange struct {
-	// ID is the number of the entry: a later entry has a higher one. The store sets it.
+	// ID is the number of the entry. A later entry has a higher number. The store sets it.
 	ID      int64      `json:"-"`
 	Project string     `json:"-"`
 	Kind    ChangeKind `json:"kind"`
 	Memory  int64      `json:"-"`
 	// SupersededBy is the memory that replaces a superseded one.
 	SupersededBy int64 `json:"supersededBy,omitzero"`
-	// Category and Content are those of an updated or restored memory. If a memory was archived, Content is the reason.
+	// Category and Content describe the memory after an update or a restoration. If the memory was archived, Content is
+	// the reason.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
-	// Source is the memory's source today. Only the changes that a prompt tells have it.
+	// Source is the memory's present source. It is set only if the change is shown in a prompt.
 	Source Source `json:"-"`
 	// At is a Unix time in milliseconds. The store sets it.
 	At int64 `json:"at"`
 }
 
-// A Note is a reminder that a model has written for later. Its JSON form is the one that people see.
+// A Note is a reminder that a model has written for later. Commands with --json print its JSON form.
 type Note struct {
 	ID int64 `json:"id"`
 	// Harness and Session identify the session that wrote the note. If the note has a condition, it belongs to Project
@@ -135,11 +136,12 @@ type Note struct {
 	Message   int    `json:"message,omitzero"`
 	Content   string `json:"content"`
 	Condition string `json:"condition,omitzero"`
-	// SaidBy is set for a promise: Content are the words of the user or the agent in Message of Session, and the promise belongs
-	// to Project.
+	// SaidBy is set only for a promise. Content holds the words that the user or the agent wrote in the session's
+	// message Message, and the promise belongs to Project.
 	SaidBy Speaker    `json:"saidBy,omitzero"`
 	Status NoteStatus `json:"status"`
-	// Reason says why the condition of a ready note holds, for example "api.md exists", or where a promise was closed.
+	// Reason says why the condition of a ready note holds, for example "api.md exists". For a closed promise, Reason
+	// says where it was closed.
 	Reason    string `json:"reason,omitzero"`
 	CreatedAt int64  `json:"createdAt"` // Unix ms
 	UpdatedAt int64  `json:"-"`

@@ -18,7 +18,6 @@ type Client interface {
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	// AbortAgent makes the shim end a run. The call of RunAgent for that run then gets its answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
-	// SessionChanged sends a subscriber the status of a session. It does not
-	// block.
+	// SessionChanged sends a subscriber the status of a session. It does not block.
 	SessionChanged(p schema.SessionStatus)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Error carries a protocol code that the shim branches on.
+// An Error carries a code of the protocol, by which the shim decides what to do.
 type Error struct {
 	code int
 	msg  string
@@ -20,8 +20,8 @@ func (e *Error) RPCCode() int { return e.code }
 // ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// ErrClientLeft means that no further message of the client can arrive: the client has closed the connection,
-// or only its output.
+// ErrClientLeft means that no further message can arrive from the client: it has closed the connection, or only its own
+// output.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
 // Invalid returns an error for a mistake of the caller.
@@ -32,7 +32,7 @@ func Invalid(format string, args ...any) error {
 // invalidParams is the code of JSON-RPC 2.0.
 const invalidParams = -32602
 
-// IsInvalidParams reports whether the caller made a mistake, for example named an unknown session.
+// IsInvalidParams reports whether the caller made a mistake, for example if it named an unknown session.
 func (e *Error) IsInvalidParams() bool { return e.code == invalidParams }
 
 // Disabled returns an error that says why the host must not work.

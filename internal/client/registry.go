@@ -129,8 +129,8 @@ func (r *Registry) SetLimits(c Client, m schema.Model, limits schema.ModelLimits
 	}
 }
 
-// KeptWarm returns how long a harness keeps the prefixes of idle sessions in the provider's cache, as its
-// clients reported it. It returns 0 if the harness does not do so.
+// KeptWarm returns how long a harness keeps the prefixes of idle sessions in the provider's cache, as its clients
+// reported it. It returns 0 if the harness does not keep them.
 func (r *Registry) KeptWarm(harness string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ type Place struct {
 	Directory string
 }
 
-// Opened returns the directories that harnesses have open, in their order.
+// Opened returns the directories that harnesses have open, sorted by their paths.
 func (r *Registry) Opened() (all []Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

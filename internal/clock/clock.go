@@ -21,10 +21,9 @@ type System struct{}
 // Now implements Clock.
 func (System) Now() int64 { return time.Now().UnixMilli() }
 
-// A Shifted clock is the machine's clock plus the milliseconds that a file
-// holds: "600000" puts it ten minutes forward. It is for tests that drive the
-// built program and cannot wait for a cache to expire. Such a test may only
-// move the clock forward. If the file cannot be read, the shift is 0.
+// A Shifted clock is the machine's clock plus the milliseconds that a file holds: "600000" puts it ten minutes forward.
+// If a test of the built program cannot wait for a cache to expire, it uses this clock, and may only move it forward.
+// If the file cannot be read, the shift is 0.
 type Shifted struct{ Path string }
 
 // Now implements Clock.

@@ -2,8 +2,8 @@ package clock
 
 import "sync/atomic"
 
-// A Serial hands out numbers. None of them occurs twice, even after a restart of the process, as long as it
-// hands out fewer than a million a second.
+// A Serial hands out numbers. No number occurs twice, even after a restart of the process, as long as the process needs
+// fewer than a million numbers a second.
 type Serial struct{ last atomic.Uint64 }
 
 // NewSerial returns a serial that begins at the time of a clock, in microseconds since 1970. Such numbers stay

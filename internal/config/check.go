@@ -18,7 +18,7 @@ type checker struct {
 	warnings *warnings
 	bad      int      // number of rejected values so far
 	ignored  []string // agents whose block has bad values
-	// inAgent says that the block of an agent is read, of which nothing counts if one value is bad.
+	// inAgent is true while the block of an agent is read. One bad value makes the whole block invalid.
 	inAgent bool
 }
 
@@ -36,8 +36,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object reads the keys of a struct that already holds its defaults. It reports whether all required
-// keys were there.
+// object reads an object into a struct that already holds the defaults. It reports whether all required keys were
+// there.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -158,8 +158,7 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// scalarOrNothing reads the bare form of a map or list, if it has one. For example, 65 stands for
-// {"default": 65}.
+// scalarOrNothing reads the short form of a map or list, if it has one. For example, 65 is short for {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false

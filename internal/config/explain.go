@@ -9,7 +9,8 @@ import (
 // A Setting is one key with the value that is in force.
 type Setting struct {
 	Key string `json:"key"` // for example "memory.auto_search.enabled"
-	// Value is JSON. Of a possible secret, and of a value that another file or the environment gave, it shows only the size.
+	// Value is JSON. If the value may be a secret, or comes from another file or the environment, Value shows only its
+	// size.
 	Value string `json:"value"`
 	// Place is the file that sets the key, with the line, for example "/p/magicctx.jsonc:3". It is empty for a default.
 	// The value is the default, too, if a warning says that the value in the file is ignored.

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A person sees of each key which value is in force, and which file has set it. No secret is shown.
+// For each key, a person sees the value in force and the file that has set it. No secret is shown.
 func TestExplainNamesValueAndPlace(t *testing.T) {
 	root := t.TempDir()
 	user, project := filepath.Join(root, ".config", "magicctx", "magicctx.jsonc"), filepath.Join(root, "project", "magicctx.jsonc")

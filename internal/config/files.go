@@ -22,7 +22,7 @@ const (
 	referenceName = "magic-context"
 )
 
-// A repository may contain any file under our name, so the size is bounded.
+// maxFileBytes bounds the size of a file, because a repository may contain a huge file under our name.
 const maxFileBytes = 256 << 10
 
 // userFiles returns the candidates of the user level, first choice first.
@@ -142,14 +142,14 @@ func (l *loader) warnShadowed(file string, first os.FileInfo, others []string) {
 	}
 }
 
-// A repeatedKey is a key that stands more than once in its object. first is the line of the first one.
+// A repeatedKey is a key that occurs more than once in its object. first is the line of its first occurrence.
 type repeatedKey struct {
 	at    path
 	first int
 }
 
-// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. Of a
-// repeated key, the last value counts. Repeated objects are merged, for example two objects "memory".
+// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. If a key is
+// repeated, its last value counts. Repeated objects are merged, for example two objects "memory".
 func (l *loader) parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	var data []byte
 	switch {
@@ -201,8 +201,8 @@ func (l *loader) isEdited(project, file string) bool {
 	return project == "" && l.edit != nil && file == l.edit.candidate
 }
 
-// readOfProject reads a file of a project. It follows no link, because a repository could contain one to a
-// private file, and warnings quote values.
+// readOfProject reads a file of a project. It follows no link: a link in a repository could lead to a private file, and
+// warnings quote values.
 func readOfProject(project, file string) ([]byte, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

@@ -175,7 +175,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys. If an object has a rule for projects, this rule replaces those of its keys.
+// leaves returns all keys. If an object has a rule for projects, this rule replaces the rules of its keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -330,8 +330,8 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository may contain a link, under our file name, to a file of the user. Once, warnings quoted the content of
-// that file.
+// A repository may contain a link, under our file name, to a file of the user. No warning may quote the content of that
+// file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

@@ -29,7 +29,7 @@ type level struct {
 	tree object
 	// substituted holds the keys whose value came from an environment variable or another file.
 	substituted map[string]bool
-	// named holds the top-level keys as the author wrote them, before old keys were moved.
+	// named holds the top-level keys as the author wrote them: old keys are moved to their new places later.
 	named map[string]bool
 	// lines holds the line of each key, by its path as the author wrote it.
 	lines map[string]int

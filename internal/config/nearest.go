@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// maxTypo bounds the length of a key that is compared, because a hostile file may hold very long ones.
+// maxTypo bounds the length of a key that is compared, because a hostile file may hold very long keys.
 const maxTypo = 64
 
 // meantKey returns the key that the author of an unknown key probably meant, or nil. It looks for a similar name

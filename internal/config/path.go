@@ -36,7 +36,7 @@ func (p path) String() string {
 	return b.String()
 }
 
-// lookup returns the value at the path. An element of a list counts as present if its list is.
+// lookup returns the value at the path. An element of a list counts as present if its list is present.
 func lookup(tree object, p path) (any, bool) {
 	var value any = tree
 	for _, key := range p {

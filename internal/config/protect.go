@@ -29,8 +29,8 @@ const (
 //	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
-// CompilePatterns prepares patterns for matching. It leaves out those that are invalid, and those
-// beyond the bounds; Load has warned about them.
+// CompilePatterns prepares patterns for matching. It leaves out invalid patterns, and patterns beyond the bounds. Load
+// has warned about both.
 func CompilePatterns(list []string) Patterns {
 	var p Patterns
 	for _, text := range list {
@@ -57,8 +57,8 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// MatchPath reports whether a tool's path argument, usually absolute, matches one of the patterns. The
-// path may match as it stands or relative to directory.
+// MatchPath reports whether a tool's path argument, usually absolute, matches one of the patterns. Either the path
+// itself has to match, or the path relative to directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false

@@ -17,14 +17,14 @@ const (
 
 const (
 	defaultThreshold = 65
-	// maxThreshold is below the force level (85 %). Otherwise, between the force level and the
-	// threshold, rules could run on a pass that is meant to be steady.
+	// maxThreshold is below the force level (85 %). If a threshold were above that level, rules could run on a pass
+	// between the two, although that pass is meant to be steady.
 	maxThreshold = 80
 )
 
-// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may
-// bust. mode names the key that decided it: ModeTokens or ModePercentage. limitTokens is the model's
-// window, 0 if unknown. A threshold in tokens has no effect without it.
+// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may bust. mode
+// names the key that decided it: ModeTokens or ModePercentage. limitTokens is the model's window, or 0 if it is
+// unknown. Then a threshold in tokens has no effect.
 func Threshold(cfg schema.Config, provider, model string, limitTokens int) (percent float64, mode string) {
 	limit := float64(limitTokens)
 	if tokens, ok := ofModel(cfg.ExecuteThresholdTokens, provider, model); ok && isPositive(tokens) && limit > 0 {

@@ -182,7 +182,7 @@ func number(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// union returns the values of a and those of b that a lacks.
+// union returns the values of a, and the values of b that a lacks.
 func union(a, b reflect.Value) reflect.Value {
 	all := slices.Clone(a.Interface().([]string))
 	for _, text := range b.Interface().([]string) {
@@ -193,8 +193,8 @@ func union(a, b reflect.Value) reflect.Value {
 	return reflect.ValueOf(all)
 }
 
-// rawOf returns a value as it would be decoded from JSON. The value is a bool, number or text, or a
-// pointer to one.
+// rawOf returns a value as it would be decoded from JSON. The value is a bool, a number or a text, or a pointer to such
+// a value.
 func rawOf(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Pointer:

@@ -14,7 +14,7 @@ import (
 // rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
 // or list.
 type rules struct {
-	bare         string // the key whose value may replace the whole map; for a list, any text allows one value instead
+	bare         string // if it is set, one value may replace a whole map or list; for a map, bare is the key that gets the value
 	def          []string
 	enum         []string
 	examples     []string // quoted
@@ -39,8 +39,8 @@ type field struct {
 // its first client, and parsing all tags takes longer than reading the files.
 var knownFields sync.Map // of []field, by reflect.Type
 
-// fieldsOf returns the keys of a struct of package schema, including those of an embedded struct. The
-// caller must not change them.
+// fieldsOf returns the keys of a struct of package schema, including the keys of an embedded struct. The caller must
+// not change them.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)

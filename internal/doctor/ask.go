@@ -25,7 +25,8 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
 
-// PluginsOf returns what `opencode plugin list` prints. Without a server, that command would start one.
+// PluginsOf returns the output of `opencode plugin list`. If no server runs, PluginsOf does not run the command,
+// because the command would start a server.
 func PluginsOf(ctx context.Context, program string) (string, error) {
 	if !serverRuns(ctx, os.Getenv) {
 		return "", nil
@@ -33,7 +34,8 @@ func PluginsOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "plugin", "list")
 }
 
-// serverRuns reports whether a server of OpenCode 2 runs in the background. It writes its address into a file.
+// serverRuns reports whether a server of OpenCode 2 runs in the background. Such a server writes its address into a
+// file.
 func serverRuns(ctx context.Context, env func(string) string) bool {
 	state := cmp.Or(env("XDG_STATE_HOME"), filepath.Join(env("HOME"), ".local", "state"))
 	paths, _ := filepath.Glob(filepath.Join(state, "opencode", "service*.json")) // the pattern is valid

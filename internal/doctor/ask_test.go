@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A server of OpenCode 2 writes its address into a file, which may outlive it.
+// A server of OpenCode 2 writes its address into a file. The file may still exist when the server has ended.
 func TestServerRuns(t *testing.T) {
 	state := t.TempDir()
 	env := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
@@ -34,7 +34,7 @@ func TestServerRuns(t *testing.T) {
 	}
 }
 
-// Pi 0.74 prints its version to stderr. Once, doctor said that its version is "".
+// Pi 0.74 prints its version to stderr. Doctor has to find it there.
 func TestVersionMayStandOnStderr(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")

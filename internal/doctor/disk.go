@@ -38,8 +38,8 @@ func (x *examination) disk(context.Context) {
 	x.traces()
 }
 
-// traces says how much space the traces take, because a user may forget that they are on. A trace at its limit
-// lacks the end of its session.
+// traces says how much space the traces take, because a user may forget that traces are on. A trace that has reached
+// its size limit lacks the end of its session.
 func (x *examination) traces() {
 	dir := filepath.Join(x.DataDir, "traces")
 	entries, err := os.ReadDir(dir)

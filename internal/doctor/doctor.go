@@ -35,7 +35,7 @@ type Finding struct {
 	Fixed   bool `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
-	// stops is true if magicctx does not work because of this finding. For the level Fail, that is always so.
+	// stops is true if magicctx does not work because of this finding. It is always true for the level Fail.
 	stops bool
 	// isFallback is true if Repair may apply the fix only as long as another problem remains.
 	isFallback bool
@@ -44,8 +44,9 @@ type Finding struct {
 // Options describe the machine to examine and the ways to reach other processes. Timeout is optional.
 type Options struct {
 	Version    string // the version of this program
-	Executable string // its path
-	// ProgramHash is the hash of its file; if it is empty, doctor compares it with no host.
+	Executable string // the path of this program
+	// ProgramHash is the hash of this program's file. If it is empty, doctor does not compare it with the hash of the
+	// running host.
 	ProgramHash string
 	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
@@ -73,7 +74,7 @@ type Options struct {
 	// Harnesses are the harnesses to examine. Examine does not mention a harness that is not used on this
 	// machine.
 	Harnesses []Harness
-	// OutsideProject are the same harnesses, with functions that read the user's own configuration only.
+	// OutsideProject holds the same harnesses as Harnesses, but their functions read only the user's own configuration.
 	OutsideProject []Harness
 }
 
@@ -150,8 +151,8 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 // noticing is how long a check may take to notice its deadline.
 const noticing = 200 * time.Millisecond
 
-// Repair applies the remedies that are safe, and notes the outcome in each finding. Its error joins the
-// failures. It applies fallbacks last, and only if magicctx still does not work by then.
+// Repair applies the remedies that are safe, and notes the outcome in each finding. If remedies fail, Repair returns
+// their errors together. It applies fallbacks last, and only if magicctx still does not work by then.
 func Repair(ctx context.Context, findings []Finding) error {
 	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
 	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback && stopped(findings, f.Harness) }))

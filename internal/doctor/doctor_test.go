@@ -457,7 +457,7 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says returns a VersionOf that returns out and err for the program in MAGICCTX_HOST.
+// says returns a function VersionOf, which returns out and err for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {
@@ -483,8 +483,7 @@ func TestNamedProgramThatHangsIsTold(t *testing.T) {
 	})
 }
 
-// If no directory is fit for the socket, no host can start. The findings name every directory with its
-// reason.
+// If no directory is fit for the socket, no host can start. The findings name each directory, and why it is not fit.
 func TestNoDirectoryForTheSocket(t *testing.T) {
 	o := well(t)
 	o.RuntimeDirs = nil
@@ -543,7 +542,7 @@ func TestNewerDatabaseIsTold(t *testing.T) {
 	}
 }
 
-// If one finding cannot be repaired, Repair reports that and goes on with the others.
+// If one finding cannot be repaired, Repair reports that and continues with the other findings.
 func TestRepairGoesOn(t *testing.T) {
 	broken := errors.New("the disk is read-only")
 	findings := []Finding{
@@ -765,7 +764,7 @@ func TestPiFindings(t *testing.T) {
 				h.RenewShim = func(context.Context) error { return nil }
 			}, "plugin", Fail, "/x, which is gone", "install pi",
 		},
-		{ // P11: the recorded host is only half of a program. Once, the examination gave four warnings.
+		{ // P11: the file of the recorded host is incomplete. The examination reports this once, not as several problems.
 			"host broken", func(_ *testing.T, o *Options, h *Harness) {
 				h.Shim = func(context.Context) ([]ShimProblem, error) {
 					return []ShimProblem{{Problem: "the plugin starts another program than this one: /x", Program: "/x"}}, nil

@@ -13,20 +13,21 @@ import (
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// IsCompetitor is true for another plugin that rewrites the same messages. Magicctx stands down beside it.
+	// IsCompetitor is true for another plugin that rewrites the same messages. If there is a competitor, magicctx
+	// switches itself off.
 	IsCompetitor bool
 }
 
-// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. Program is the
-// program that the plugin starts, if that is another one than this program.
+// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. If the plugin starts
+// another program than this one, Program is that program.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
 	Program string
 }
 
-// A Harness is one harness, with functions that read its configuration. If a function is nil, doctor skips
-// its check.
+// A Harness is one harness, with functions that read its configuration. If a function is nil, doctor skips the check
+// that needs it.
 type Harness struct {
 	ID schema.Harness
 	// Name is the name for people, for example "OpenCode". Programs are the names under which the program may be
@@ -135,12 +136,12 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	x.about = ""
 }
 
-// A versionRange holds the first two numbers of versions of a harness whose behaviour is known. They all have the
-// same first number.
+// A versionRange is a range of a harness's versions. Its fields hold only the beginning of a version, for example
+// "1.18".
 type versionRange struct {
-	// Oldest is the oldest version that works, and newest the newest version that the end-to-end tests run.
+	// oldest is the oldest version that works, and newest the newest version that the end-to-end tests run.
 	oldest, newest string
-	// generation is the beginning of the versions for which the plugin was written.
+	// generation is the beginning of all versions for which the plugin was written, for example "1.".
 	generation string
 	// note is a remark about versions beyond newest.
 	note string
@@ -158,7 +159,7 @@ var versions = map[schema.Harness][]versionRange{
 // KnowsVersions reports whether doctor can judge the version of a harness.
 func KnowsVersions(harness schema.Harness) bool { return len(versions[harness]) > 0 }
 
-// harness compares the versions of the harnesses with those that are known to work.
+// harness compares the installed versions of the harnesses with the versions that are known to work.
 func (x *examination) harness(ctx context.Context) {
 	found := 0
 	x.eachUsed(ctx, func(h Harness) {
@@ -222,8 +223,8 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	}
 }
 
-// rowOfPlugin returns id and source of our plugin from a list of OpenCode 2. A row has the id, the version and the source
-// of a plugin, with "-" in place of the id if it did not load.
+// rowOfPlugin finds our plugin in OpenCode 2's list of plugins. A row of the list has the id, version and source of a
+// plugin. If the plugin did not load, the row has "-" in place of the id.
 func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
 		row := strings.Fields(line)
@@ -237,8 +238,8 @@ func rowOfPlugin(list string) (id, source string) {
 	return id, source
 }
 
-// rangeOf returns the range to compare a version with: the newest range that does not begin after the version, else
-// the oldest range.
+// rangeOf returns the range with which a version is compared: the newest range that does not begin after the version.
+// If all ranges begin after it, rangeOf returns the oldest range.
 func rangeOf(version string, all []versionRange) versionRange {
 	known := all[0]
 	for _, r := range all[1:] {

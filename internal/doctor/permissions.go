@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our directories and files are private. They hold the contents of sessions, and a user who can write
-// to the socket's directory could pose as the host.
+// Our directories and files are private, because they hold the contents of sessions. Another user who can write to the
+// socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600
@@ -138,9 +138,9 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 // root is the user id of root. Files of root are there if somebody ran magicctx with sudo.
 const root = 0
 
-// foreignRemedy never advises the user to take over the directory of another user. Anybody may have created
-// it and put a prepared socket or database into it. It advises to take over only root's files in the data
-// directory, because root can change all files anyway.
+// foreignRemedy never advises the user to take over the directory of another user. Anybody may have created it and put
+// a prepared socket or database into it. It advises the user to take over only root's files in the data directory,
+// because root can change all files anyway.
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// pluginFile checks that the harness can load the plugin, and that the plugin finds a host. hasHost is false if shim
-// has already reported that the plugin in the data directory finds none.
+// pluginFile checks that the harness can load the plugin, and that the plugin finds a host. hasHost is false if the
+// function shim has already reported that the plugin in the data directory finds no host.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
@@ -31,7 +31,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 		x.fail(x.reinstall(h), "the plugin is gone: %v", err)
 		return
 	}
-	if x.hasForeignPlugin(ctx, h) { // nothing is known about the host that such a file starts
+	if x.hasForeignPlugin(ctx, h) { // nobody knows which host a foreign file starts
 		return
 	}
 	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named

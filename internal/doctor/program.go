@@ -73,8 +73,8 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the
-// socket. A session looks into the same directories before it starts a host.
+// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the socket. A
+// harness, too, looks into all these directories before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {

@@ -13,19 +13,19 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// An account is what a run has done so far. The store keeps it until the run ends. So if the host ends first, the next one
-// goes on at the same task.
+// An account is what a run has done so far. The store keeps it until the run ends. If the host ends before the run
+// does, the next host continues with the same task.
 type account struct {
 	StartedAt int64 // Unix ms
 	// IsManual means that the user has started the run.
 	IsManual bool
-	// Done are the names of the tasks that are done. Tries counts how often the next one has begun.
+	// Done holds the names of the tasks that are done. Tries counts how often the next task has begun.
 	Done  []string
 	Tries int
 	// Number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something.
 	Number int
-	// Merged memories have become Into ones. The other numbers count memories, too, and Rejected counts changes that break
-	// a rule.
+	// Rejected counts changes that break a rule. The other numbers count memories: the run has merged Merged memories
+	// into Into memories, for example 5 into 2.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
 	// Proposed counts the corrections of documents, and Patch is the file that holds them.
@@ -48,7 +48,7 @@ func accountOf(text string) (a account, err error) {
 	return a, nil
 }
 
-// next returns the task that comes next, and its number from 1 on. If all tasks are done, found is false.
+// next returns the next task, and its number, counted from 1. If all tasks are done, found is false.
 func (a account) next(tasks []dreamer.Task) (t dreamer.Task, number int, found bool) {
 	i := slices.IndexFunc(tasks, func(t dreamer.Task) bool { return !slices.Contains(a.Done, t.Name) })
 	if i < 0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// documents returns the questions about the documents in the project's root. A document with a character that a diff does not
-// show, for example the end of a line in Windows, is left out.
+// documents returns the questions about the documents in the project's root. It leaves out a document with a character
+// that a diff does not show, for example a carriage return of Windows.
 func (r *run) documents(ctx context.Context) (all []part, err error) {
 	resolved, err := filepath.EvalSymlinks(r.directory)
 	if root := project.Root(r.directory); err != nil || root != r.directory && root != resolved {
-		return nil, err // the paths in the documents of a deeper directory may begin there
+		return nil, err // the paths in the documents may begin at the project's root or at this deeper directory, and nobody can tell
 	}
 	docs, err := r.docs.Read(ctx, r.directory)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Command starts a run, ends the one under way, or says what a run would do.
+// Command is the command that starts a run, ends the present run, or says what a run would do.
 const Command = "ctx-dream"
 
 // A Dreamer tends the memories of projects. Its methods are safe for concurrent use.
@@ -48,11 +48,12 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
-	// Stopped returns the reason why the budget pays for no call of a subject today, or nil.
-	Stopped func(work.Subject) *schema.BudgetStop
+	// Stopped returns the reason why the budget pays for no further call of a work today, or nil.
+	Stopped func(work.Work) *schema.BudgetStop
 	// Worst returns the most that a question can cost.
 	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
-	// OnBattery reports whether the machine runs on its battery; nil if nobody can tell.
+	// OnBattery reports whether the machine runs on its battery. If OnBattery is nil, the machine counts as on mains
+	// power.
 	OnBattery func(context.Context) bool
 	Clock     clock.Clock
 	Zone      *time.Location // of the schedules
@@ -62,7 +63,7 @@ type Options struct {
 // New returns a dreamer that does nothing yet.
 func New(o Options) *Dreamer { return &Dreamer{Options: o, running: make(map[string]*run)} }
 
-// errCancelled ends a run of which the user has had enough.
+// errCancelled ends a run that the user has cancelled.
 var errCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
 
 // Execute answers the command.
@@ -117,8 +118,8 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	return say("info", "The dreamer tends the memories of this project in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
 }
 
-// start begins the run in the background, unless another one works on the project. If an earlier run has not ended, start goes
-// on with it.
+// start begins the run in the background, unless another run works on the project. If an earlier run was interrupted,
+// start continues it.
 func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.lease = agent.Lease{Store: r.Store, Work: memories.DreamerOf(r.project), Holder: r.Agents.NewHolder()}
 	if hasBegun, err = r.lease.Acquire(ctx); !hasBegun || err != nil {
@@ -144,8 +145,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume takes over the account of a run that has not ended, if there is one. It stores the account, so that this run is not
-// lost either.
+// resume takes over the account of an interrupted run, if there is one. It stores the account of this run, so that the
+// run can be continued if it is interrupted, too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {
@@ -210,7 +211,7 @@ func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string)
 		s = r.progress
 	}
 	d.mu.Unlock()
-	s.Budget = d.Stopped(memories.DreamerOf(project).Subject)
+	s.Budget = d.Stopped(memories.DreamerOf(project))
 	if r == nil {
 		if err := d.rest(ctx, cfg, project, &s); err != nil {
 			d.Log.Warn("the dreamer's status is not read", "project", project, "error", err)

@@ -26,25 +26,25 @@ import (
 type run struct {
 	*Dreamer
 	client    client.Client
-	session   store.SessionRow // the one in which the user has started it, or the newest of the directory
+	session   store.SessionRow // the session in which the user has started the run, or the newest session of the directory
 	cfg       schema.Config
 	directory string
 	project   string
 	lease     agent.Lease
 	end       context.CancelCauseFunc
 	progress  schema.DreamStatus // guarded by mu
-	account   account            // of the run's own goroutine, as soon as it works
-	isResumed bool               // an earlier host has begun it
-	isGivenUp bool               // it only reports what it has done until now
+	account   account            // only the run's own goroutine uses it, as soon as the run works
+	isResumed bool               // an earlier host has begun the run
+	isGivenUp bool               // the run only reports what it has done so far
 }
 
 // finishTimeout bounds the wait for the database at the end of a task. Nobody waits for the write, and the result has cost
 // money.
 const finishTimeout = 30 * time.Second
 
-// carryOut does the tasks that are not done yet, records the run, and tells the user what has changed. If the host or the
-// harness ends, or if the lease is lost, for example because the machine slept, the run stays unfinished, and StartDue goes on
-// with it.
+// carryOut does the tasks that are not done yet, records the run, and tells the user what has changed. If the host or
+// the harness ends, or if the lease is lost, for example because the machine slept, the run stays unfinished, and
+// StartDue continues it later.
 func (r *run) carryOut(ctx context.Context) {
 	r.Background.Go(func() { r.lease.Keep(ctx, func() { r.end(work.ErrLeaseLost) }) })
 	err := r.doTasks(ctx)
@@ -104,11 +104,12 @@ const maxCause = 1 << 10
 // errNoHarness interrupts a run until a harness opens the directory again.
 var errNoHarness = &ask.Error{Kind: ask.Aborted, Err: errors.New("no harness has the directory open")}
 
-// maxTries is how often a task may begin. If something interrupts it each time, for example because it crashes the host, the
-// run goes on with the next task.
+// maxTries is how often a task may begin. If it is interrupted each time, for example because it crashes the host, the
+// run continues with the next task.
 const maxTries = 3
 
-// doTasks does the tasks one after the other. If one fails, the next one follows, unless nothing can succeed any longer.
+// doTasks does the tasks one after the other. If a task fails, doTasks continues with the next task, unless that task
+// would fail, too, for example because the budget is used up.
 func (r *run) doTasks(ctx context.Context) error {
 	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
 	if err != nil {
@@ -172,7 +173,7 @@ func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
 	return []part{{Job: j}}, err
 }
 
-// memories returns the current memories of the project, with the findings about them in its files.
+// memories returns the current memories of the project, with what the project's files say about them.
 func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	j := r.job()
 	known, err := r.Store.Memories.Of(ctx, r.project, j.Now)
@@ -181,7 +182,7 @@ func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	}
 	for _, m := range known.Memories {
 		j.Excess += tokens.Count(m.Content)
-		if m.Project == r.project { // the other projects of a workspace only share theirs
+		if m.Project == r.project { // the other projects of a workspace only share their memories
 			j.Memories = append(j.Memories, m)
 		}
 	}
@@ -271,7 +272,7 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 	return err
 }
 
-// tended returns the changes of memories as the store makes them.
+// tended converts the dreamer's changes of memories into changes for the store.
 func tended(known []chronicle.Memory, all []dreamer.Change) (changes []memories.Tended) {
 	for _, ch := range all {
 		c := memories.Tended{Content: ch.Content, More: ch.More}

@@ -19,9 +19,9 @@ import (
 const (
 	// watchEvery is how often the dreamer looks for runs that are due.
 	watchEvery = time.Minute
-	// apart is the least time between two runs of a project, if the first one has not failed.
+	// apart is the least time between two runs of a project, if the first run has not failed.
 	apart = 12 * time.Hour
-	// retryAfter is the least time between a run that has failed and the next one.
+	// retryAfter is the least time between a failed run and the next run.
 	retryAfter = time.Hour
 	// maxFailures is how many equal failures in a row end the schedule of a project, until /ctx-dream succeeds or the next day
 	// begins.
@@ -31,7 +31,7 @@ const (
 // errRuntime ends a run of the schedule that takes too long.
 var errRuntime = errors.New("the run has used up its time")
 
-// Watch starts the runs that are due, until ctx ends. There is one at a time.
+// Watch starts the runs that are due, until ctx ends. Only one run works at a time.
 func (d *Dreamer) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func (d *Dreamer) StartDue(ctx context.Context) {
 	}
 }
 
-// A past is what earlier runs have left: their newest rows, and the account of one that has not ended.
+// A past is what earlier runs have left: their newest rows, and the account of an interrupted run.
 type past struct {
 	work.State
 	runs         []work.RunRow // at most maxFailures, the newest first
@@ -94,9 +94,9 @@ func (d *Dreamer) past(ctx context.Context, project string) (p past, err error) 
 	return p, err
 }
 
-// isDue reports whether a run of a project may begin: if its schedule allows one, and if memories have changed since the last
-// run, or that run has failed. A run that has not ended goes on as soon as the schedule allows; one of the user goes on at
-// once.
+// isDue reports whether a run of a project may begin. An interrupted run that the user started continues at once. Any
+// other run waits until its schedule allows it, and needs a reason: an interrupted run, a failed last run, or a memory
+// that has changed since the last run.
 func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) (bool, error) {
 	d.mu.Lock()
 	isBusy := len(d.running) > 0
@@ -128,8 +128,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// isAllowed reports whether the schedule lets a run begin now: in its hours, or when nobody has used a harness for some time
-// and the machine is on mains power.
+// isAllowed reports whether the schedule lets a run begin now. It does so in its hours. It also does so at any hour if
+// nobody has used a harness for some time, and the machine is on mains power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {
@@ -143,8 +143,8 @@ func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, erro
 	return isIdle && (d.OnBattery == nil || !d.OnBattery(ctx)), err
 }
 
-// brokenUntil returns the time until which the newest runs of a project end its schedule, or 0. It is the day after the last
-// one of several equal failures.
+// brokenUntil returns the time until which a project's schedule starts no run, or 0. If the newest maxFailures runs
+// have failed for the same reason, it is the beginning of the day after the newest of them.
 func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
 	isOther := func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason }
 	if len(runs) < maxFailures || slices.ContainsFunc(runs, isOther) {
@@ -159,7 +159,7 @@ func (d *Dreamer) tomorrow(at int64) int64 {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, d.Zone).UnixMilli()
 }
 
-// retry returns the time from which another run may follow one that has failed.
+// retry returns the time from which another run may follow a failed run.
 func (d *Dreamer) retry(err error) int64 {
 	now := d.Clock.Now()
 	switch {

@@ -35,7 +35,8 @@ func TestScheduleIsATimeOfDay(t *testing.T) {
 	}
 }
 
-// A run that has used up its time goes on in the next night, one without a budget on the next day, and any other one soon.
+// After a run that has used up its time, the next run waits 12 hours. After a run that has used up its budget, it waits
+// until midnight. After any other failure, it waits one hour.
 func TestFailedRunIsTriedAgain(t *testing.T) {
 	now := time.Date(2026, 11, 16, 13, 0, 0, 0, time.UTC)
 	d := New(Options{Clock: clock.NewManual(now.UnixMilli()), Zone: time.UTC})

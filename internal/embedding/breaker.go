@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrOpen: the service has failed several times, and is left alone for some minutes.
+// ErrOpen means that the service has failed several times. For some minutes, no request is sent.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
 // After maxFailures within failureSpan, no request is sent for openSpan. Then one request tries the service.
@@ -24,7 +24,7 @@ const (
 	aborted
 )
 
-// A breaker leaves a failing service alone.
+// A breaker stops all requests to a failing service for some time.
 type breaker struct {
 	mu       sync.Mutex
 	failures []time.Time
@@ -33,7 +33,8 @@ type breaker struct {
 	isTried bool
 }
 
-// enter returns a function that the caller must call with the outcome of its request, or ErrOpen.
+// enter returns a function that the caller must call with the outcome of its request. While no request may be sent,
+// enter returns ErrOpen.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,8 @@ type Embedder struct {
 	Share int
 }
 
-// Run gives vectors to the texts that lack them. It calls progress after each batch. After an error, the next run goes
-// on where this one ended. Without a configured service, it does nothing.
+// Run gives vectors to the texts that lack them. It calls progress after each batch. After an error, the next run
+// continues where this run ended. Without a configured service, Run does nothing.
 func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error) {
 	service, err := e.Source.Service()
 	if service == nil {
@@ -61,9 +61,9 @@ func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error)
 	}
 }
 
-// embed returns the vectors of texts. If the service does not accept one of them, the others are sent one by one. If it
-// accepts none of several, the reason is not a text, and embed fails. A single text is given up, and refused is the
-// reason.
+// embed returns the vectors of texts. If the service refuses them, embed sends each text alone, and gives up each text
+// that is refused again. If all of several texts are refused, the texts are not the reason, and embed fails. If texts
+// holds only one text and it is refused, refused is the service's error.
 func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
 	all := make([]string, len(texts))
 	for i, t := range texts {

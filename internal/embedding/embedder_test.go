@@ -93,7 +93,7 @@ func (w *world) add(texts ...string) {
 
 func (w *world) run() error { return w.e.Run(w.t.Context(), func(int) {}) }
 
-// wants expects how many texts have vectors and wait for one.
+// wants checks how many texts have a vector, and how many wait for one.
 func (w *world) wants(texts, waiting int) {
 	w.t.Helper()
 	if st := w.e.Status(w.t.Context()); st == nil || st.Texts != texts || st.Waiting != waiting {
@@ -175,7 +175,7 @@ func TestAnotherDimensionIsRefused(t *testing.T) {
 	w.wants(1, 1)
 }
 
-// One text that the server does not accept must not stop the others, and is not sent again and again.
+// If the server refuses one text, the other texts still get vectors, and the refused text is not sent again and again.
 func TestRefusedTextIsGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.uses("small")

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// check refuses an endpoint that is no address, or that gives credentials of a cloud's machine to everyone who asks.
+// check refuses an endpoint that is no URL, or that names the metadata service of a cloud: that service gives a
+// machine's credentials to every program on the machine.
 func check(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

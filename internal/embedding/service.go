@@ -26,11 +26,11 @@ const (
 	requestTimeout = 30 * time.Second
 	maxBatch       = 32 // texts of one request
 	maxDimensions  = 8192
-	// maxBytesPerText bounds an answer: 8,192 numbers with 22 characters and a comma.
+	// maxBytesPerText bounds the bytes of an answer for each text: 8,192 numbers with 22 characters and a comma.
 	maxBytesPerText = 192 << 10
 	// maxShown is the most of an answer that an error shows.
 	maxShown = 240
-	// bytesPerToken cuts long texts: few tokens are shorter.
+	// bytesPerToken decides where a long text is cut: few tokens are shorter than this.
 	bytesPerToken = 3
 )
 
@@ -41,8 +41,8 @@ type Service struct {
 	breaker breaker
 }
 
-// New returns a service. If transport is nil, the service is asked over the network. New fails if the endpoint cannot
-// be asked.
+// New returns a service. If transport is nil, the service is asked over the network. New fails if check refuses the
+// endpoint.
 func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 	cfg.Endpoint = strings.TrimRight(strings.TrimSpace(cfg.Endpoint), "/")
 	if err := check(cfg.Endpoint); err != nil {
@@ -96,7 +96,7 @@ func (e *RefusedError) mayPass() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// ErrUnusable comes with each error about an answer that is no set of vectors of the configured model.
+// ErrUnusable is part of each error about an answer without usable vectors of the configured model.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
 // Embed returns a unit vector for each text, or nil where the service has none. It sends one request.
@@ -118,8 +118,8 @@ func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return all, err
 }
 
-// Retries of a request: their number, the first pause, which doubles, and the duration after which an attempt is not
-// repeated, because the service is overloaded.
+// A request is sent at most attempts times. The pause between two attempts begins with firstPause, and doubles. An
+// attempt that took longer than slow is not repeated, because the service is overloaded.
 const (
 	attempts   = 3
 	firstPause = 250 * time.Millisecond
@@ -250,8 +250,8 @@ func normalise(v []float32) bool {
 	return true
 }
 
-// isSameModel reports whether a server has used the configured model. Servers shorten names, or add a version, and some
-// name no model.
+// isSameModel reports whether a server has used the configured model. Servers shorten the name or add a version, and
+// some servers name no model.
 func isSameModel(served, configured string) bool {
 	served, configured = strings.ToLower(strings.TrimSpace(served)), strings.ToLower(strings.TrimSpace(configured))
 	return strings.Contains(served, configured) || strings.Contains(configured, served)

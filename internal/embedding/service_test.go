@@ -323,12 +323,12 @@ func TestOneRequestTriesTheService(t *testing.T) {
 		}
 		give()
 		<-done
-		_, err := s.Embed(t.Context(), []string{"a"}) // a caller that gave up is no failure, and leaves room for the next trial
+		_, err := s.Embed(t.Context(), []string{"a"}) // a request that its caller cancelled does not count as a failure, and the next request may try the service
 		must(t, err)
 	})
 }
 
-// A text that the service does not accept is no failure of the service.
+// If the service refuses a text, this does not count as a failure of the service.
 func TestRefusedTextsDoNotOpenTheBreaker(t *testing.T) {
 	s, tries := scripted(t, status(400, "too long"))
 	for range 5 {

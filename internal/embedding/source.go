@@ -23,8 +23,8 @@ type Source struct {
 	service *Service
 }
 
-// Service returns the configured service, or nil if there is none. The service stays the same as long as its
-// configuration does.
+// Service returns the configured service, or nil if there is none. As long as the configuration stays the same, Service
+// returns the same service.
 func (s *Source) Service() (*Service, error) {
 	if s == nil {
 		return nil, nil

@@ -54,9 +54,8 @@ func CleanAll(text string) string {
 	}, text)
 }
 
-// CleanJSON returns the same JSON with every character that a terminal does not
-// show written as \uXXXX. In valid JSON such characters occur in strings only, so
-// the meaning stays.
+// CleanJSON returns the same JSON, but writes every character that a terminal does not show as \uXXXX. In valid JSON,
+// such characters occur only in strings, so the meaning stays.
 func CleanJSON(content []byte) []byte {
 	var out bytes.Buffer
 	for len(content) > 0 {

@@ -107,9 +107,9 @@ func splitLines(s string) []string {
 // maxCells bounds the table of diffLines. A cell has four bytes.
 const maxCells = 8 << 20
 
-// diffLines returns a shortest edit script, found by the longest common subsequence of the differing
-// middle part. If that part needs more than maxCells (about 2,800 lines between the first and the last
-// change), the result replaces it as a whole.
+// diffLines returns a shortest edit script, found by the longest common subsequence of the differing middle part. If
+// that part needs more than maxCells (about 2,800 lines between the first and the last change), all of its old lines
+// count as removed, and all of its new lines as added.
 func diffLines(a, b []string) []diffLine {
 	lead := 0
 	for lead < min(len(a), len(b)) && a[lead] == b[lead] {

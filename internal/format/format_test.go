@@ -125,8 +125,8 @@ func TestCleanJSONKeepsItsMeaning(t *testing.T) {
 	})
 }
 
-// The time for a text is in proportion to its length. An earlier version followed each unfinished sequence to
-// the end of the text, and took hours for this text.
+// The time for a text is in proportion to its length. If each unfinished sequence were followed to the end of the text,
+// this text would take hours.
 func TestHostileSequencesAreReadOnce(t *testing.T) {
 	const n = 50_000
 	for start, left := range map[string]string{"\x1b]": "a", "\u009d": "?a", "\u0090": "?a", "\u0098": "?a", "\u009e": "?a", "\u009f": "?a"} {

@@ -112,8 +112,8 @@ func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 // are small, for example "93.4%".
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// Progress formats how far a run has come through its messages, for example "messages 1-23, up to 12 done". Its
-// messages are those from first to last, and done is the newest one with a result, or 0.
+// Progress formats how far a run has come through its messages, for example "messages 1-23, up to 12 done". The run
+// covers the messages from first to last. done is the newest message with a result, or 0.
 func Progress(first, last, done int) string {
 	text := fmt.Sprintf("messages %d-%d", first, last)
 	if done < first {

@@ -106,8 +106,9 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// Once, a historian gave long answers, but its harness reported hardly any tokens. So the host asked it 33 times
-// before the first extract. Now each failed run counts if a model has worked for it, so an extract soon follows.
+// A historian gives long answers, but its harness reports hardly any tokens. Each failed run counts if a model has
+// worked for it, so an extract soon follows. If only the reported tokens counted, the host would ask 33 times before
+// the first extract.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

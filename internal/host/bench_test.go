@@ -43,9 +43,9 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady measures Transform alone, the host's part of a steady pass, with a store on disk. The
-// messages are those of `npm run bench`: each pass gets one more step with 3.5 KB of tool output. It reports
-// the median beside the mean, because other processes on the machine disturb single passes.
+// BenchmarkSteady measures Transform alone, the host's part of a steady pass, with a store on disk. The messages are
+// those of `npm run bench`: each pass gets one more step with 3.5 KB of tool output. It reports the median, too, and
+// not only the mean, because other processes on the machine disturb single passes.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

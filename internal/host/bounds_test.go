@@ -12,10 +12,9 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// Once, a row with a number that no host writes, for example a negative counter, made every pass of its session fail
-// for ever. An impossible end of a compartment even ended the host, again and again. A broken disk or another program
-// may write such a row. Whatever the row holds, the session's next passes must answer, and the session's historian
-// must go on.
+// A broken disk or another program may write a row with a number that no host writes, for example a negative counter.
+// Whatever a row holds, the session's next passes must answer, and its historian must continue. Otherwise, one row
+// could make every pass of its session fail, or even end the host again and again.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")
@@ -63,8 +62,7 @@ func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h 
 				what := fmt.Sprintf("%s.%s = %s", table, column.name, value)
 				func() {
 					defer func() {
-						// In a test the host panics at this point. In production it reports the bug and goes
-						// on.
+						// In a test, the host panics at this point. In production, it reports the bug and continues.
 						if p := recover(); p != nil && !strings.HasPrefix(fmt.Sprint(p), "bug: unexplained bust") {
 							t.Errorf("%s: panic: %v", what, p)
 						}

@@ -63,7 +63,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: once, the pass that made a requested bust did not use up the request. So the request came back with every pass.
+// A5: the pass that makes a requested bust uses up the request. Otherwise, the request would come back with every pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -78,7 +78,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: once, a restart made the host forget the requests since the pause, so that the session seemed idle again.
+// A10: after a restart, the host still knows that there were requests since the pause. Otherwise, the session would
+// seem idle again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -94,7 +95,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: once, the date in the system prompt changed at midnight, which busted the prefix.
+// A11: at midnight, the date in the system prompt stays the same, because a new date would bust the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -111,7 +112,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: once, a new date waited for a request. If that request never came, the date was lost.
+// A12: a new date waits for the request that sends it. If this request never comes, the date must not be lost.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -137,7 +138,7 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	}
 }
 
-// A13: once, a hash that looks like a number was stored as a number, and never compared equal again.
+// A13: a hash that looks like a number is stored as a text. As a number, it would never compare equal again.
 func TestBugA13HashIsText(t *testing.T) {
 	h := turn(t)
 	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
@@ -151,8 +152,8 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: once, if one tag was already taken, the whole pass was rolled back. Dropped content came back in each
-// turn until a restart.
+// A14, A15: if a tag is already taken, only one pass fails. If each pass failed, dropped content would come back in
+// each turn until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -184,8 +185,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: once, a nudge changed content that had already been sent. Now it is a note at the end of content that no
-// request has held yet, and every later wire repeats it.
+// A22: a nudge must not change content that was already sent. So it is a note at the end of content that no request has
+// held yet, and every later wire repeats the note.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -215,8 +216,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	})
 }
 
-// A26, and defect C14: once, each pass read the model's permissions from the first user message of the array, and
-// so could get another answer each time.
+// A26, and defect C14: the mode of a session stays the same when the first user message of the array is cut off. If
+// each pass read the model's permissions from the first user message, it could get another answer each time.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -241,7 +242,8 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: once, if the threshold was above the cap, parts of the program disagreed about pressures between the two.
+// A28: a threshold above the cap counts as the cap everywhere. Otherwise, parts of the program would disagree about
+// pressures between the two.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -257,7 +259,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: once, passes that ran at the same time mixed up their reasons for a bust.
+// A36: two passes of a session never run at the same time, because they would mix up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -290,7 +292,7 @@ func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	}
 }
 
-// A38: once, the limit from one model's refusal was applied to the next model.
+// A38: the limit from one model's refusal does not apply to the next model.
 func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -309,8 +311,8 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: a reminder is about output that the model can drop. Once, after a bust had removed that output, the level of
-// the old reminder still suppressed the next one.
+// B19: a reminder is about output that the model can drop. After a bust has removed that output, the level of the old
+// reminder must not suppress the next reminder.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
@@ -330,8 +332,8 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: once, a reminder that comes only once in a session was used up while the limit was unknown, so it was never
-// sent.
+// B20: a reminder that comes only once in a session must not be used up while the limit is unknown. Otherwise, it would
+// never be sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -349,7 +351,7 @@ func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	}
 }
 
-// B23: once, a broken PNG had a size below zero.
+// B23: the size of a broken PNG must not be below zero.
 func TestBugB23BrokenImageHasASize(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\x06\x00\x00\x00"
 	h := newHarness(t)
@@ -372,8 +374,8 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: once, each pass asked another process again for facts that do not change. TestSteadyPassRendersOnlyTheNewTail
-// in pipeline tests that a steady pass does not open the transcript again.
+// B24: a steady pass asks no other process for facts that do not change. TestSteadyPassRendersOnlyTheNewTail in
+// pipeline tests that a steady pass does not open the transcript again.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}
@@ -401,7 +403,7 @@ func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	}
 }
 
-// C20: once, the drops, edits and sources of removed messages stayed for ever.
+// C20: the drops, edits and sources of a removed message must not stay for ever.
 func TestDefectC20RemovedMessageLeavesNothing(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -48,8 +48,8 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 }
 
 // F27: another program locks the database while the user's instructions change. So the pass cannot be stored, but the
-// changed system prompt is stored. Once, the journal then recorded a bust for the previous pass, which had kept its
-// prefix, and no bust for the pass that lost its prefix.
+// changed system prompt is stored. The journal must record a bust for the next stored pass, which loses its prefix, and
+// none for the previous pass, which has kept its prefix.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -78,8 +78,8 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has returned the system prompt for a session's first request. Then this request
-// leaves without the guidance, and the next one has it. Once, the journal recorded no bust for the next one.
+// F28: the host is killed before it has returned the system prompt for a session's first request. Then this request is
+// sent without the guidance, and the next one has it. The journal must record a bust for the next request.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -121,7 +121,7 @@ func (h *harness) lockDatabase() (unlock func()) {
 // kill ends the host as a signal would. Everything that is only in memory is lost.
 func (h *harness) kill() { h.restart() }
 
-// revert takes back the message with the given id and all later ones.
+// revert takes back the message with the given id and all later messages.
 func (h *harness) revert(id string) {
 	h.t.Helper()
 	for i, raw := range h.messages {
@@ -133,8 +133,8 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: once, while another program had locked the database, the event of an answer waited five seconds for each of
-// its writes. The session's next pass had to wait for these events.
+// F19: another program has locked the database. The event of an answer must not wait five seconds for each of its
+// writes, because the session's next pass has to wait for the event.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -166,8 +166,8 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
-// F19: once, the event of a refused prompt also waited for the lock. Now, if the refusal cannot be stored in time,
-// the host remembers it until a pass has freed space.
+// F19: the event of a refused prompt must not wait for the lock, either. If the refusal cannot be stored in time, the
+// host remembers it until a pass has freed space.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
 	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
@@ -191,8 +191,8 @@ func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	}
 }
 
-// F19: a host that has just started stores the model's limits in the middle of its first pass. Once, that write
-// could wait without limit.
+// F19: a host that has just started stores the model's limits in the middle of its first pass. That write must not wait
+// without limit.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	h := turn(t)
 	h.restart()
@@ -205,8 +205,8 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
-// F21: the first pass of a session cannot be stored, so its request leaves without the host's system prompt. Once,
-// the host bound the thinking in the answer as if the request had that system prompt.
+// F21: the first pass of a session cannot be stored, so its request is sent without the host's system prompt. The host
+// must not bind the thinking in the answer as if the request had that system prompt.
 func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
@@ -233,8 +233,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: once, if the host was killed after a pass during a lock, the new units of that pass were lost. A queued drop of
-// such a unit then removed the next message that got the same tag, here a message of the user.
+// D6: if the host is killed after a pass during a lock, the new units of that pass are lost. A queued drop of such a
+// unit must not remove the next message that gets the same tag, here a message of the user.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()

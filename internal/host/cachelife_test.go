@@ -84,8 +84,8 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 	}
 }
 
-// OpenAI keeps an idle prefix for ten minutes and more. A host that gives it up
-// after five minutes busts a live prefix.
+// OpenAI keeps an idle prefix for at least ten minutes. If a host gave the prefix up after five minutes, it would bust
+// a live prefix.
 func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string

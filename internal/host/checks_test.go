@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A memory whose check fails is shown as doubtful, with the reason, and after the others. When the check holds again, the
-// doubt goes.
+// A memory whose check fails is shown as doubtful, with the reason, and after all other memories. When the check holds
+// again, the memory is no longer doubtful.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()
@@ -37,7 +37,7 @@ func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 		t.Error(got)
 	}
 	must(t, os.WriteFile(file, []byte("cmd: bun test"), 0o600))
-	h.pass() // soon after the last test, so it does not test
+	h.pass() // this pass comes soon after the last test, so it starts no test
 	h.host.background.Wait()
 	if got := h.memory(`{"action":"list","category":"NAMING"}`); strings.Contains(got, "doubtful") {
 		t.Error(got)

@@ -28,7 +28,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 	return st.DroppedUnits
 }
 
-// The command shows the same figures as the bust of the next pass, because both run the same code.
+// /ctx-flush shows the same figures as the bust of the next pass, because both run the same code.
 func TestFlushDescribesTheNextBust(t *testing.T) {
 	h := turn(t)
 	if got := h.command("ctx-flush"); got != "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown." {

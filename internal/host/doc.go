@@ -1,5 +1,5 @@
-// Package host connects the parts of the host, and has one method for each method of the protocol. A Standby
-// stands in for a host whose store cannot be opened.
+// Package host connects the parts of the host, and has one method for each method of the protocol. A Standby takes the
+// place of a host whose store cannot be opened.
 //
 // It may import internal/agent, internal/background, internal/budget, internal/checks, internal/client, internal/clock,
 // internal/config, internal/dream, internal/embedding, internal/indexing, internal/json, internal/learn, internal/marking,

@@ -90,8 +90,8 @@ func merging(ids, content string) func(*harness) (string, error) {
 	}
 }
 
-// The dreamer merges what says the same, tells how to undo it, and one command undoes all of the run, even if the user has
-// merged nothing else. Its call is booked, and counts in the budget.
+// The dreamer merges memories that say the same, and tells the user how to undo the run. One command undoes the whole
+// run. The dreamer's call is booked.
 func TestDreamMergesAndIsUndone(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	before := h.active()
@@ -123,7 +123,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
-// What the dreamer has changed waits for the next bust: the prompt that is cached stays as it is.
+// The changes of the dreamer wait for the next bust: the cached prompt stays as it is.
 func TestDreamBustsNothing(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	h.tool("a1", "one", "stop", 1000)
@@ -180,7 +180,7 @@ func TestDreamChangesNothing(t *testing.T) {
 	}
 }
 
-// Without a block in the user's file, or without a budget, the dreamer asks nothing.
+// If the dreamer is switched off or has no budget, it asks nothing.
 func TestDreamAsksNothing(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Budget.Others.AtMost = 0
@@ -198,8 +198,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// A memory whose file has moved is corrected, and one whose file is gone is archived. The checks of memories are tested
-// before that, without a model. One undo takes all of it back.
+// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before that, the checks of
+// memories are tested without a model. One undo takes all changes back.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -244,7 +244,8 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// A story becomes a fact, and one undo gives it back. Whatever else the model answers, and whatever happens, the story stays.
+// The dreamer rewrites a memory that tells a story as a fact, and one undo brings the story back. After any other
+// answer or event, the story stays.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -341,13 +342,13 @@ func newPausing(t *testing.T) *pausing {
 	return p
 }
 
-// interrupt lets begin start a run or go on with one, and ends the host during its question number stopAt.
+// interrupt calls begin, which starts or continues a run, and ends the host during the question with the number stopAt.
 func (p *pausing) interrupt(stopAt int, isKilled bool, begin func()) {
 	p.t.Helper()
 	p.stopAt, p.goOn = stopAt, make(chan bool)
 	begin()
 	<-p.reached
-	if isKilled { // what the host does after that reaches nobody
+	if isKilled { // what the host does after that has no effect
 		told := p.shown
 		p.store.Close()
 		close(p.goOn)
@@ -367,7 +368,8 @@ func (p *pausing) byCommand() {
 	}
 }
 
-// wantEnd checks what a run has left. It is the same after each kind of interruption: each change once, one report, and one undo.
+// wantEnd checks the result of a run. It is the same after each kind of interruption: each change was made once, there
+// is one report, and one undo is enough.
 func (p *pausing) wantEnd(asked int, isTold bool) {
 	p.t.Helper()
 	if got := p.active(); !slices.Equal(got, []string{oneRule, retries}) || len(p.asked) != asked {
@@ -391,8 +393,8 @@ func (p *pausing) wantEnd(asked int, isTold bool) {
 	}
 }
 
-// A run survives the end of the host, within a task and between two tasks: the next host goes on at the same task. Nothing is
-// done twice, and one undo takes all of it back.
+// A run survives the end of the host, within a task and between two tasks: the next host continues with the same task.
+// Nothing is done twice, and one undo takes all changes back.
 func TestDreamSurvivesTheHost(t *testing.T) {
 	for name, isKilled := range map[string]bool{"killed": true, "stopped": false} {
 		for stopAt := 1; stopAt <= 2; stopAt++ {
@@ -405,7 +407,7 @@ func TestDreamSurvivesTheHost(t *testing.T) {
 				if d := p.sessionStatus().Dream; d == nil || !d.Waits || d.Number != []int{1, 4}[stopAt-1] || d.Of != 4 || d.Since != at(0, 2, 0).UnixMilli() {
 					t.Errorf("status %+v", d)
 				}
-				p.tick(at(0, 12, 0)) // the user has started it, so it goes on in no particular hours
+				p.tick(at(0, 12, 0)) // the user has started the run, so it continues at any hour
 				p.wantEnd(3, true)
 			})
 		}
@@ -438,7 +440,7 @@ func TestDreamSurvivesTheHost(t *testing.T) {
 	})
 }
 
-// An interrupted run can be cancelled. It tells what it has done until then.
+// The user can cancel an interrupted run. It then reports what it has done so far.
 func TestInterruptedDreamIsCancelled(t *testing.T) {
 	p := newPausing(t)
 	p.interrupt(2, true, p.byCommand)
@@ -466,7 +468,7 @@ func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// A machine that sleeps during a run loses the lease, and the run goes on when it wakes up.
+// If a machine sleeps during a run, the run loses its lease. It continues when the machine wakes up.
 func TestDreamSurvivesALostLease(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 2, make(chan bool)
@@ -479,7 +481,7 @@ func TestDreamSurvivesALostLease(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// A run whose harness leaves waits for the next one, within a task and between two tasks.
+// If the harness leaves, within a task or between two tasks, the run waits for the next harness.
 func TestDreamWaitsForAHarness(t *testing.T) {
 	for stopAt := 1; stopAt <= 2; stopAt++ {
 		p := newPausing(t)
@@ -500,7 +502,7 @@ func TestDreamWaitsForAHarness(t *testing.T) {
 	}
 }
 
-// A task that ends the host each time is left out at last.
+// If a task ends the host each time, the run leaves the task out in the end.
 func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	p := newPausing(t)
 	begin := p.byCommand
@@ -603,19 +605,19 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// at returns a time of the machine's zone, in which schedules are.
+// at returns a time in the machine's zone, because schedules are in that zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }
 
-// tick sets the clock, and lets the schedule begin a run, which ends.
+// tick sets the clock, lets the schedule begin a run, and waits until the run has ended.
 func (h *harness) tick(now time.Time) {
 	h.clock.Set(now.UnixMilli())
 	h.host.dreamer.StartDue(h.ctx)
 	h.settle()
 }
 
-// ticks returns a function that calls tick, and compares the number of questions until then.
+// ticks returns a function that calls tick, and then compares the number of all questions with want.
 func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	return func(now time.Time, want int) {
 		h.t.Helper()
@@ -625,8 +627,8 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// In the hours of the schedule, a run begins if memories have changed since the last one, and if that was twelve hours ago.
-// Nothing begins while no harness is there.
+// In the hours of the schedule, a run begins if memories have changed since the last run, and if the last run was at
+// least twelve hours ago. While no harness is connected, no run begins.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -640,14 +642,14 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 	h.learns("Wrappers are short", at(2, 4, 0))
 	tick(at(3, 6, 0), 2)
 	h.host.Disconnected(h)
-	tick(at(4, 3, 0), 2) // no harness is there
+	tick(at(4, 3, 0), 2) // no harness is connected
 	if len(h.shown) != 0 {
 		t.Errorf("told %q of runs that have changed nothing", h.shown)
 	}
 }
 
-// After a failure, the schedule tries again an hour later. Three equal failures end it until the next day, or until a run that
-// the user has started succeeds, and the status says so.
+// After a failure, the schedule tries again an hour later. Three equal failures stop the schedule until the next day,
+// or until a run that the user has started succeeds. The status says so.
 func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	asked, failure := 0, "401 unauthorized"
 	h := dreaming(t, func(*harness) (string, error) {
@@ -670,7 +672,7 @@ func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 		t.Errorf("after three failures: %+v", d)
 	}
 	tick(at(1, 2, 0), 4) // a new day
-	tick(at(1, 3, 0), 4) // which has failed equally
+	tick(at(1, 3, 0), 4) // this run has failed for the same reason
 	failure = "500 another"
 	h.dream("")
 	tick(at(1, 4, 0), 6) // another failure is no reason to end the schedule
@@ -687,7 +689,7 @@ func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	tick(at(3, 3, 0), 11)
 }
 
-// Once, a run with no task was never recorded, so it began again with each tick.
+// A run without tasks is recorded. Otherwise, it would begin again with each tick.
 func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Dreamer.Tasks = nil
@@ -712,7 +714,7 @@ func TestBugK14SeenMemoriesAreNoChange(t *testing.T) {
 	tick(at(2, 2, 0), 2)
 }
 
-// The run of one project does not put off the run of another one, which works in its own directory.
+// A run for one project does not delay the run for another project. Each run works in its own project's directory.
 func TestBugK16ProjectsDreamForThemselves(t *testing.T) {
 	var directories []string
 	h := dreaming(t, func(*harness) (string, error) { return "<none/>", nil }, helpersA, helpersB)
@@ -746,7 +748,7 @@ func TestBugK16ProjectsDreamForThemselves(t *testing.T) {
 	}
 }
 
-// While a run works on a project, no other one begins there, neither by command nor by the schedule.
+// While a run works on a project, no other run begins there, neither by command nor by the schedule.
 func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 1, make(chan bool)
@@ -765,7 +767,7 @@ func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
 	p.wantEnd(2, true)
 }
 
-// A run in which one task has failed is tried again, although another task of it has changed something.
+// If one task of a run has failed, the run is tried again, even if another of its tasks has changed something.
 func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	p := newPausing(t)
 	answer, fails := p.runAgent, true
@@ -817,7 +819,7 @@ func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	tick(at(2, 12, 0), 2)
 }
 
-// When the budget of the day ends, the schedule goes on at the next day, and the status names the stop.
+// When the budget of the day ends, the schedule continues on the next day, and the status names the stop.
 func TestDreamGoesOnWithTheNextBudget(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Event records events of the harness between passes. Events are lost while the host is down, so a correct
-// wire must not depend on them. For example, if the host misses a refusal, it frees space after the next one.
+// Event records events of the harness between passes. Events are lost while the host is down, so a correct wire must
+// not depend on them. For example, if the host misses a refusal, it frees space after the next refusal.
 func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams) (schema.Empty, error) {
 	harness, err := h.clients.Harness(c)
 	if err != nil {

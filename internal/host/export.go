@@ -44,8 +44,8 @@ func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.Sess
 	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
 }
 
-// originalOf returns the session from which a fork has copied its messages: the first pass of the fork will take over its
-// decisions. If key is not a fork, the result is empty.
+// originalOf returns the session from which a fork has copied its messages: the first pass of the fork will take over
+// the decisions of that session. If key is not a fork, the result is empty.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
 	codec, err := client.CodecOf(key.Harness)
 	if err != nil {

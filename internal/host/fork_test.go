@@ -173,8 +173,8 @@ func worked(t testing.TB) *harness {
 	return h
 }
 
-// Defect D5 (docs/defects.md): once, forks copied no edits, so a fork began with everything that its original had
-// dropped. Now it begins with its original's wire, byte for byte.
+// Defect D5 (docs/defects.md): a fork begins with its original's wire, byte for byte. Without copies of the original's
+// edits, it would begin with everything that the original has dropped.
 func TestDefectD5ForkBeginsWithTheWireOfItsOriginal(t *testing.T) {
 	for _, at := range []string{"the end", "the middle", "before the drops"} {
 		t.Run(at, func(t *testing.T) {
@@ -354,7 +354,7 @@ func TestForksOfForks(t *testing.T) {
 }
 
 // The user forks a fork, at a message before the harness's compaction. So the first session has seen more of the copied
-// messages than its fork. If the harness names the fork as the original, its newer decisions apply.
+// messages than its fork. If the harness names the fork as the original, the fork's newer decisions apply.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))
@@ -371,7 +371,7 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 }
 
 // A similar session that is not a copy inherits nothing. If a copy differs from its original, it inherits nothing for
-// its first message that differs, nor for the later ones.
+// the first message that differs, and nothing for later messages.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {

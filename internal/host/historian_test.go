@@ -55,7 +55,8 @@ type watcher struct {
 
 func (w *watcher) SessionChanged(st schema.SessionStatus) { w.told <- st }
 
-// While the historian works, the panel says so. Nothing else happens in the session then, so its begin has to be told.
+// While the historian works, the panel says so. Nothing else happens in the session at that time, so the host has to
+// report that a run begins.
 func TestPanelSaysThatTheHistorianWorks(t *testing.T) {
 	w := &watcher{told: make(chan schema.SessionStatus, 100)}
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -92,8 +93,8 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// talk adds n turns. The answer of the last turn reports a prompt of promptTokens tokens. The answers before it
-// report smaller ones, because they had less to read.
+// talk adds n turns. The answer of the last turn reports a prompt of promptTokens tokens. The answers before it report
+// smaller prompts, because they had less to read.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)
@@ -219,8 +220,9 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// The user reverts messages of a compartment that the head does not show yet, and the next prompt hardly fits. Once,
-// the extract continued after that compartment, so the head replaced messages that no compartment covered.
+// The user reverts messages of a compartment that the head does not show yet, and the next prompt hardly fits. The
+// extract must not continue after that compartment, because the head would then replace messages that no compartment
+// covers.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)
@@ -520,7 +522,7 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// If a model fails on a long chunk, it gets a shorter one, as long as the window is far from full.
+// If a model fails on a long chunk, it gets a shorter chunk, as long as the window is far from full.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -667,8 +669,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// Once, a project's documents took up to twice the history's budget. No sentence told the model that the documents
-// are data and not the user's words, and no setting switched them off.
+// The documents of a project must fit into their share of the budget, and a setting switches them off. A sentence tells
+// the model that the documents are data and not the user's words.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

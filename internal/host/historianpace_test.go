@@ -23,8 +23,8 @@ func countingRuns(t *testing.T) (h *harness, runs *atomic.Int32) {
 	}), runs
 }
 
-// readOn adds a step of the model in the middle of a turn, and runs a pass. The step has an output of this
-// many words.
+// readOn adds a step of the model in the middle of a turn, and runs a pass. The step has an output of the given number
+// of words.
 func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation {
 	h.t.Helper()
 	h.clock.Advance(time.Second)
@@ -34,8 +34,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, a published compartment is shown only at the force level. Until then the usage stays high. Once,
-// each further step therefore started another run.
+// In a long turn, a published compartment is shown only at the force level. Until then, the usage stays high. This must
+// not start another run with each further step.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)

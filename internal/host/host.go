@@ -44,20 +44,20 @@ type Options struct {
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
 	// DisabledAt returns the file:line of the setting that switches magicctx off for a directory. It may be nil.
 	DisabledAt func(schema.Harness, string) string
-	// Conflicts lists those settings of the harness that cannot work beside magicctx in a directory. If one of them is
-	// another plugin that rewrites the same messages, the host stands down for the directory, and competitor is the
-	// reason. If Conflicts is nil, the host looks for no conflicts.
+	// Conflicts lists those settings of the harness that cannot work beside magicctx in a directory. If one of them
+	// loads another plugin that rewrites the same messages, the host does not work for the directory, and competitor is
+	// the reason. If Conflicts is nil, the host looks for no conflicts.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
-	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is
-	// nil, as in a replay, each directory counts as another project.
+	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is nil,
+	// as in a replay, each directory counts as a project of its own.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
 	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there is no index.
 	IndexDir string
-	// Embeds is the environment that leads to the user's files, which may configure a service for vectors. If it is nil,
-	// as in a replay, there are no vectors.
+	// Embeds looks up the environment variables that lead to the user's files, because these files may configure a
+	// service for vectors. If it is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
 	// that harness gets no markers.
@@ -69,7 +69,7 @@ type Options struct {
 	Summarises bool
 	// Dreams switches the dreamer's schedule on.
 	Dreams bool
-	// OnBattery reports whether the machine runs on its battery; nil if nobody can tell.
+	// OnBattery reports whether the machine runs on its battery. If it is nil, the machine counts as on mains power.
 	OnBattery func(context.Context) bool
 	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
 	Cassette agent.Cassette
@@ -173,8 +173,10 @@ func New(o Options) *Host {
 	}
 	h.tools = tool.New(tool.Options{
 		Store: o.Store, Guard: h.guard, Sessions: h.sessions, Models: h.models, Clients: h.clients, Passes: h.passes, History: h.history,
-		Statuses: h.status, Dreamer: h.dreamer, Attach: h.prompts.Attach, IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
+		Statuses: h.status, Dreamer: h.dreamer, Agents: h.agents, Background: h.background, Notices: told, Attach: h.prompts.Attach,
+		IndexDir: o.IndexDir, Embeddings: embeddings, Clock: o.Clock, Log: o.Log,
 	})
+	h.status.Sidekick = h.tools.Sidekick
 	return h
 }
 
@@ -228,8 +230,17 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// CommandExecute runs a command of the user.
+// CommandExecute runs a command of the user. If the client names a harness, the command runs on behalf of a shim of that
+// harness, because a command may ask the harness for models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	if p.Harness != "" {
+		shims := h.clients.WithOpen(p.Harness, p.Directory, c)
+		own, err := h.clients.Harness(c)
+		if isOther := err == nil && own != string(p.Harness); isOther || len(shims) == 0 || !h.clients.KnownConfig(p.Harness, p.Directory).Enabled {
+			return schema.CommandExecuteResult{}, client.Invalid("magicctx does not work in this directory now")
+		}
+		c = shims[0]
+	}
 	key, err := h.key(c, p.Session)
 	if err != nil {
 		return schema.CommandExecuteResult{}, err

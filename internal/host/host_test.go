@@ -319,8 +319,8 @@ func (h *harness) beginTurn() {
 	h.pass()
 }
 
-// In Pi, the user can leave a branch and come back to it, so its units stay known. A drop of such a unit was queued: the
-// status counted it as waiting, and /ctx-flush freed nothing with it.
+// In Pi, the user can leave a branch and come back to it, so its units stay known. A drop of such a unit must not be
+// queued: the status would count it as waiting, although /ctx-flush would free nothing with it.
 func TestPieceOfAnotherBranchNeedsNoDrop(t *testing.T) {
 	h := turn(t)
 	h.messages = append(h.messages[:1:1], h.messages[3:]...)
@@ -572,8 +572,8 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A screen shows one session at a time. A subscription to only that session ends the earlier ones, so that a day on one
-// screen needs no more than one.
+// A screen shows one session at a time. So a subscription to only one session ends the client's earlier subscriptions.
+// Otherwise, they would add up during a day on one screen.
 func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	h := turn(t)
 	for _, session := range []string{testSession, "ses_other"} {
@@ -623,7 +623,7 @@ func TestStatusOfASessionHasThePanel(t *testing.T) {
 	}
 }
 
-// Two million numbers are 4 kB in a compressed trace, but as messages they took 6 GB of memory.
+// Two million numbers are 4 kB in a compressed trace, but as messages they would take 6 GB of memory.
 func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -635,5 +635,5 @@ func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	h.user("u2", "hello again")
-	h.pass() // the session goes on
+	h.pass() // the session continues
 }

@@ -53,8 +53,8 @@ func TestHostileClonePatternsEndThePass(t *testing.T) {
 	returns(t, "a pass", func() { h.pass() })
 }
 
-// stuck is a client whose catalogue does not answer and ignores the end of the call's context. It stands for
-// any call that never returns.
+// stuck is a client whose catalogue does not answer and ignores the end of the call's context. It imitates any call
+// that never returns.
 type stuck struct {
 	mute
 	asked, answer chan struct{}
@@ -174,7 +174,7 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 }
 
-// Once, the error for a bad transform did not say what to do about it.
+// The error for a bad transform says what to do about it.
 func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 	for _, test := range []struct {
 		params schema.TransformParams

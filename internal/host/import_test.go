@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
-// A session goes on with the summaries of the TypeScript plugin. That plugin may have compacted the session as OpenCode
-// does: then the array begins with the last prompt that it has summarised.
+// A session continues with the summaries of the TypeScript plugin. That plugin may have compacted the session as
+// OpenCode does. Then the array begins with the last prompt that the plugin has summarised.
 func TestSessionGoesOnWithImportedSummaries(t *testing.T) {
 	for _, isCompacted := range []bool{false, true} {
 		h := newHarness(t)

@@ -38,7 +38,8 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits changes memories as the user does on the command line, while the host runs. The host knows of it a second later.
+// edits changes memories as the user does on the command line, while the host runs. The host notices the change a
+// second later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {
@@ -128,8 +129,8 @@ func (h *harness) callAs(id, tool, args string) string {
 	return r.Output
 }
 
-// The reference vector mem-flow. Where the reference has a defect, the test expects our answer: models may list, unknown
-// categories are refused, and an archived memory can be written again (bug class K10).
+// Models may list memories, unknown categories are refused, and an archived memory can be written again (bug class
+// K10).
 func TestMemoryFlow(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -172,8 +173,9 @@ func TestMemoryFlow(t *testing.T) {
 	}
 }
 
-// A memory reaches a prompt when its prefix is gone, or after /ctx-flush, and never in a steady pass: neither the memory
-// of the session itself nor one that the user adds on the command line while the host runs.
+// A memory reaches a prompt when the prompt's prefix is gone, or after /ctx-flush, and never in a steady pass. This
+// holds for a memory of the session itself, and for a memory that the user adds on the command line while the host
+// runs.
 func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -227,7 +229,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// An archived memory of the baseline comes back when it is restored, and one that the baseline does not show comes, too.
+// The baseline shows a memory, and the user archives it. When the user restores it, the delta shows it as updated. If
+// its text changes later, the delta names the new source.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -253,7 +256,7 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	}
 }
 
-// Notes belong to a session, and those with a condition to its project.
+// A note belongs to its session. A note with a condition belongs to the session's project.
 func TestNotes(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -282,7 +285,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// While the project is not known, nothing is stored under another one (spec of projects: a transient failure).
+// While the project is not known, for example after a transient failure, nothing is stored under another project.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -295,7 +298,7 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
-// The first call of a session comes while git still looks for the project. It waits, and does not refuse.
+// The first call of a session comes while git still looks for the project. The call waits, and is not refused.
 func TestFirstCallWaitsForTheProject(t *testing.T) {
 	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
 		h := newHarness(t)
@@ -378,8 +381,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// A memory stands in the first request of each new session of its project. A subagent does not get it, and neither does
-// a fork whose prefix the provider still has. A fork of a session whose head shows the memory begins with that head.
+// A memory is in the first request of each new session of its project. A subagent does not get it, and neither does a
+// fork whose prefix the provider still has. A fork of a session whose head shows the memory begins with that head.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {
@@ -419,8 +422,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// A model changes or merges a memory of the user with what a web page says. Once, update left the user's name on it, and
-// merge lost that a page was the source, so the head showed the page's words without a notice.
+// If a model changes a memory of the user by the words of a web page, or merges the two, the source of the result is
+// the page. Otherwise, the head would show the page's words without a notice.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()
@@ -458,8 +461,8 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// Another project of the workspace shares its constraints. The head shows them and nothing else of it, and is told when
-// they are no longer shared.
+// Another project of the workspace shares its constraints. The head shows these constraints and nothing else of that
+// project. When they are no longer shared, the delta says that they are removed.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

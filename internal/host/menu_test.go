@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
@@ -83,5 +84,41 @@ func TestMenu(t *testing.T) {
 	}
 	if got := h.choose("memories").Choices; len(got) != 1 || got[0].Label != "1. Hosts have names." || got[0].Arguments != "memory 1" {
 		t.Errorf("the memories are %+v", got)
+	}
+}
+
+// The half of a plugin in a terminal is a client without a harness. Its commands run on behalf of the shim that has the
+// directory open; without such a shim, or if the shim is of another harness, they are refused.
+func TestCommandOfATerminal(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	terminal, pi := &struct{ *harness }{h}, &struct{ *harness }{h}
+	if _, err := h.host.Initialize(t.Context(), pi, schema.InitializeParams{Harness: schema.HarnessPi, Directory: "/of/pi"}); err != nil {
+		t.Fatal(err)
+	}
+	run := func(c client.Client, kind schema.Harness, directory string) (schema.CommandExecuteResult, error) {
+		return h.host.CommandExecute(t.Context(), c, schema.CommandExecuteParams{Harness: kind, Session: testSession, Directory: directory, Command: "ctx-menu"})
+	}
+	for _, c := range []client.Client{terminal, h} {
+		if r, err := run(c, schema.HarnessOpenCode, "/p"); err != nil || r.Page == nil {
+			t.Errorf("%T: %+v, error %v", c, r, err)
+		}
+	}
+	for _, refused := range []struct {
+		c         client.Client
+		kind      schema.Harness
+		directory string
+	}{{terminal, "", "/p"}, {terminal, schema.HarnessPi, "/p"}, {terminal, schema.HarnessOpenCode, "/of/pi"}, {h, schema.HarnessPi, "/of/pi"}} {
+		if r, err := run(refused.c, refused.kind, refused.directory); err == nil {
+			t.Errorf("%+v is answered: %+v", refused, r)
+		}
+	}
+	h.config.Enabled = false
+	if _, err := h.host.Initialize(t.Context(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := run(terminal, schema.HarnessOpenCode, "/p"); err == nil {
+		t.Errorf("switched off, it answers %+v", r)
 	}
 }

@@ -78,7 +78,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// A ready note of another project is not told here, and subagents are told of none.
+// The model is not told of a ready note of another project. Subagents are told of no note at all.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)
@@ -104,7 +104,7 @@ func TestReadyNoteStaysInItsProject(t *testing.T) {
 	}
 }
 
-// A condition that looks testable, but is not, is refused with the forms.
+// If a condition looks testable but is not, it is refused, and the error names the testable forms.
 func TestWrongConditionIsExplained(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	got := h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"x","condition":"file: ../secret"}`)

@@ -24,8 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. Once,
-// the notices of a long session promised a larger saving than the status later showed.
+// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. If they
+// counted, the notices of a long session would promise more than the status shows later.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}
@@ -58,8 +58,8 @@ func TestBustIsToldOnce(t *testing.T) {
 			}
 			var want []string
 			if slices.Contains(notices, "busts") {
-				// This request does not read the removed tokens, at $1000 for a million. The prompt grows by 50,000
-				// tokens a request, so the next bust may come with the next one.
+				// This request saves the price of reading the removed tokens, which is $1000 for a million. The prompt
+				// grows by 50,000 tokens a request, so the next bust may come with the next one.
 				saved := float64(bust.Price.Removed) / 1000
 				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s with this request",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))

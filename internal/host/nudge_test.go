@@ -184,8 +184,8 @@ func TestNoteOfABusyPassStays(t *testing.T) {
 	}
 }
 
-// In a window of 1M, the first reminder comes when a prompt has the size that the spending setting expects, and not
-// when it fills a part of the window.
+// In a window of 1M, the first reminder comes when a prompt has the size that the spending setting expects. It does not
+// wait until the prompt fills a certain part of the window.
 func TestReminderComesInALargeWindow(t *testing.T) {
 	first := make(map[schema.Spending]int)
 	for _, spending := range []schema.Spending{schema.SpendingFrugal, schema.SpendingBalanced, schema.SpendingGenerous} {

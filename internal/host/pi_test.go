@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession is a session of Pi with its shim in miniature. It has a separate connection to the host of the embedded
-// harness.
+// A piSession is a session of Pi with a small imitation of its shim. It has a separate connection to the host of the
+// embedded harness.
 type piSession struct {
 	*harness
 	id       string
@@ -251,7 +251,7 @@ func TestPiAndOpenCodeDoNotMix(t *testing.T) {
 	}
 }
 
-// The messages of Pi name no model, so the shim does.
+// The messages of Pi name no model, so the shim names it.
 func TestPiModelSwitch(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -295,7 +295,8 @@ func TestPiEvents(t *testing.T) {
 }
 
 // Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
-// has an earlier date than the refusal. Once, such an answer did not end the overflow, so one more pass freed space.
+// has an earlier date than the refusal. Such an answer must end the overflow. Otherwise, one more pass would free
+// space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -329,9 +330,9 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's
-// first request is sent with the new one, and its pass begins a new preamble. All thinking that is bound to
-// the old prompt is removed from the wire.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's first request
+// is sent with the new prompt, and the pass of this request begins a new preamble. All thinking that is bound to the
+// old prompt is removed from the wire.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 
 const vow = "We must update the changelog before the release."
 
-// promised returns a session that begins with a promise of the user. The historian chooses each sentence that it is asked
-// about, and answers with more, which nobody has said.
+// promised returns a session that begins with a promise of the user. The historian chooses the sentences in chooses,
+// and adds a sentence that nobody has said.
 func promised(t *testing.T, kind schema.Harness, chooses string, settings ...func(*schema.Config)) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
@@ -35,8 +35,8 @@ func promised(t *testing.T, kind schema.Harness, chooses string, settings ...fun
 	return h
 }
 
-// The user says what must still happen. When the message is summarised, the head of the session shows it, with its source,
-// and so do those of new sessions of the project. No session of another project sees it.
+// The user says what must still happen. When that message is summarised, the head of the session shows the sentence
+// with its source, and so do the heads of new sessions of the project. No session of another project sees it.
 func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := promised(t, kind, "* 1")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Once, uninstall warned that the next prompt would have 158k tokens without magicctx. But the harness had
-// compacted the session, so the prompt would have had 19k.
+// The harness has compacted the session. So uninstall must not warn of the size before the compaction, here 158k
+// tokens: without magicctx, the next prompt would have only 19k.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// recalls lets the host deliver from an index, and wait for it as long as a slow machine needs.
+// recalls lets the host deliver lines from an index, and wait for the index as long as a slow machine needs.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
 // says stores messages of one text each in the index. The first has ordinal 1.
@@ -54,7 +54,8 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// A rule of another session arrives at the result that names its file, once. A restart does not change it.
+// A rule of another session is added once, at the result that names the rule's file. A restart does not change the
+// line.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -82,8 +83,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// A model gets no line of another project, none about what it sees, none in a subagent, and none if the user or the
-// project wants none.
+// A model gets no line from another project, and none about content that it sees. It gets no line in a subagent, or if
+// the user or the project wants none.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -151,7 +152,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and those that the model has followed. A line comes at most every few requests.
+// The status counts the lines, and the lines that the model has followed. There are at least a few requests between two
+// lines.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")
@@ -176,7 +178,7 @@ func TestStatusCountsLines(t *testing.T) {
 	}
 }
 
-// What the head stands for may arrive again.
+// A line may quote a message of the session itself if the head has replaced that message.
 func TestLineOfTheOwnSessionArrives(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a2", 3)
@@ -194,7 +196,7 @@ func TestLineOfTheOwnSessionArrives(t *testing.T) {
 	}
 }
 
-// What the index has found too late for a pass goes to the next new content.
+// If the index finds a line too late for a pass, the line is added to the next new content.
 func TestSlowIndexDelaysNoPass(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.host.recaller.Within = -1

@@ -181,7 +181,7 @@ func TestRecompRefusesImpossibleRequests(t *testing.T) {
 	}
 }
 
-// A recomp that is cancelled in the middle changes nothing, and leaves nothing staged.
+// A recomp that is cancelled in the middle changes nothing, and leaves no finished chunks in the store.
 func TestCancelledRecompChangesNothing(t *testing.T) {
 	h, script := summarised(t)
 	before := h.compartments()
@@ -357,13 +357,13 @@ func TestRevertDuringARecomp(t *testing.T) {
 	}
 }
 
-// revertFrom takes back the message with an ordinal and all later ones.
+// revertFrom takes back all messages from an ordinal on.
 func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// Once, the host did not tell the store of a revert that removed no compartment. So a running historian published a
-// summary of messages that were gone, and the head hid the messages that the user had written instead.
+// The host tells the store of a revert even if the revert removes no compartment. Otherwise, a running historian would
+// publish a summary of messages that are gone, and the head would hide the messages that the user has written instead.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -390,8 +390,8 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// Once, a run had lost its lease, but went on with messages that another run had summarised. Then the harness
-// compacted the session, which hid these messages. The host mistook them for reverted, and withdrew the summary
+// A run has lost its lease, but continues with messages that another run has summarised. Then the harness compacts the
+// session, which hides these messages. The host must not mistake them for reverted messages, and withdraw the summary
 // that the head shows.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)

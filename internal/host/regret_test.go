@@ -94,7 +94,8 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 	}
 }
 
-// A summary also removes the messages that it replaces. If the model reads them again with ctx_expand, that is regret.
+// A summary also removes the messages that it replaces. If the model reads these messages again with ctx_expand, that
+// is regret.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()

@@ -74,7 +74,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if least, most := price.Rent-price.Removed, price.Rent+price.Removed; carried*price.Removed < least || carried*price.Removed > most {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
-			// Each request since then has added an output, which is as large as each of the 11 dropped ones.
+			// Each request since the model asked has added an output as large as each of the 11 dropped outputs.
 			if atOnce := price.Cost - carried*price.Removed/11*23/2; price.Rent < atOnce-price.Removed || price.Rent > atOnce+2*price.Removed {
 				t.Errorf("the meter shows %d, and at once the price would have been %d", price.Rent, atOnce)
 			}
@@ -85,8 +85,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// If a model has not asked for drops in 25 requests, the next ones are expected after 25 more. Carrying 12,000 tokens
-// until then would cost more than a bust, so the bust comes at once.
+// If a model has not asked for drops in 25 requests, the host expects the next drops after 25 more requests. Carrying
+// 12,000 tokens until then would cost more than a bust, so the bust comes at once.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)
@@ -181,7 +181,8 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	}
 }
 
-// The frugal setting bounds the history and with it the project's documents, unless the user has raised their share.
+// The frugal setting bounds the history and with it the project's documents, unless the user has raised the share of
+// the history.
 func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
 	shown := make(map[float64]bool)
 	for _, share := range []float64{15, 30} {

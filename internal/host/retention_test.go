@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A running host deletes the sessions that have not been used for a long time, including those that it holds in
+// A running host deletes the sessions that have not been used for a long time, including the sessions that it holds in
 // memory. It keeps the others. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
@@ -50,7 +50,8 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// A session that the harness deletes rests in the trash. It can go on from there until the host deletes it for good.
+// If the harness deletes a session, the host puts it into the trash. The session can continue from there until the host
+// deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)
@@ -103,7 +104,7 @@ func standby(t *testing.T, h *harness) *Standby {
 	})
 }
 
-// Once, if the host started while the clock was 100 days ahead, it deleted every session.
+// If the host starts while the clock is 100 days ahead, it must not delete every session.
 func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {

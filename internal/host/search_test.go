@@ -66,7 +66,7 @@ func TestSearchShowsMessagesOfTheProject(t *testing.T) {
 	}
 }
 
-// Messages that a summary stands for are found, unless the head shows them to the letter.
+// The search finds messages that a summary replaces, unless the head shows them word for word.
 func TestSearchFindsWhatTheHeadStandsFor(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a2", 3)
@@ -124,7 +124,7 @@ func TestToolsAndGuidanceAreShort(t *testing.T) {
 	}
 }
 
-// A hit of another session can be read with its neighbours, and a session of another project cannot.
+// The model can read a hit of another session with its neighbours. It cannot read a session of another project.
 func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -158,7 +158,7 @@ func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	}
 }
 
-// What was dropped after the head is no longer in front of the model.
+// The search finds content that was dropped from the tail, because the model no longer sees it.
 func TestSearchFindsWhatWasDropped(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -54,8 +54,8 @@ func (h *harness) wantBelieved(real int) {
 	}
 }
 
-// Defect D5 (docs/defects.md): if the user reverts to a point before a bust, the drops of the bust stay. Once, the
-// host then relied on the newest usage that was left, which belonged to a prompt without these drops.
+// Defect D5 (docs/defects.md): if the user reverts to a point before a bust, the drops of the bust stay. So the host
+// must not rely on the newest usage that is left, because it belongs to a prompt without these drops.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		h, before := filled(t)
@@ -76,9 +76,9 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// While the harness does not reach the host, it sends the raw array, which the provider refuses. Once, the host then
-// believed that the provider had refused the host's wire, and that this wire was as large as the raw array. So the
-// host dropped content from a wire that fitted.
+// While the harness cannot reach the host, it sends the raw array, which the provider refuses. The host must not
+// believe that the provider has refused the host's wire, and that this wire is as large as the raw array. Otherwise,
+// the host would drop content from a wire that fits.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
 	for _, isPatched := range []bool{false, true} { // with patches, the refused prompt is smaller than the raw array
 		testRefusalOfAnother(t, isPatched)
@@ -142,8 +142,8 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: once, after a refusal, the host freed space as if the prompt had just reached the limit, and the next prompt
-// was refused again. The refusal names the real size of the prompt.
+// D5: a refusal names the real size of the prompt, and the host frees space for this size. If the host assumed that the
+// prompt had just reached the limit, the next prompt would be refused again.
 func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
@@ -172,9 +172,9 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	}
 }
 
-// A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says
-// nothing about the shorter prompt that follows. Once, until an answer reported its usage, the host assumed that
-// the shorter prompt was as large as the refused one.
+// A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says nothing about
+// the shorter prompt that follows. Until an answer reports its usage, the host must not assume that the shorter prompt
+// is as large as the refused one.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -219,8 +219,8 @@ func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	}
 }
 
-// If the user takes a refused prompt back and sends one that is not shorter, the provider would refuse it, too. Once, the
-// host believed after each revert that the refusal said nothing about the next prompt (-seed 3916918 of the fuzzer).
+// If the user takes a refused prompt back and sends a prompt that is not shorter, the provider would refuse this
+// prompt, too. So the refusal still counts after such a revert (-seed 3916918 of the fuzzer).
 func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
 	h := newHarness(t)
 	for n := range 5 {

@@ -18,8 +18,8 @@ func (h *harness) booked() []chronicle.Call {
 	return calls
 }
 
-// A call of the historian is booked at the price of its model, with what its run has published. It stays when the
-// session is deleted.
+// A call of the historian is booked at the price of its model, with the numbers of compartments and memories that its
+// run has published. It stays booked when the session is deleted.
 func TestCallsAreBooked(t *testing.T) {
 	h := answering(t, learning)
 	h.limits.Price.Output = 5
@@ -60,8 +60,8 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 	}
 }
 
-// Without a budget, no model is asked, which is no failure. The status says so, and when the window fills up, extracts
-// take the place of summaries.
+// Without a budget, the host asks no model. This is no failure, and the status says why. When the window fills up,
+// extracts take the place of summaries.
 func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	asked := 0
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

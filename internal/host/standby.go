@@ -250,8 +250,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host for one call, and a function that ends the call. The store stays open at least
-// until then. If there is no store, Current returns an error with the reason.
+// Current returns the host for one call, and a function that ends the call. The store stays open at least until this
+// function is called. If there is no store, Current returns an error with the reason.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

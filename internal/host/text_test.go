@@ -21,8 +21,8 @@ func (h *harness) completed(text string) string {
 	return r.Text
 }
 
-// Defect D2 (docs/defects.md): once, answers lost section signs that the user was meant to read, for example "§823
-// BGB". The session of this test has given the tags 1 to 4.
+// Defect D2 (docs/defects.md): answers must keep section signs that the user is meant to read, for example "§823 BGB".
+// The session of this test has given the tags 1 to 4.
 func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	h := turn(t)
 	for name, begin := range map[string]func(){"in memory": func() {}, "after a restart": h.restart} {

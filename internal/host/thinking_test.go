@@ -218,8 +218,9 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and some providers report no usage at all. Once, the event of an answer without
-// usage bound no thinking. So a fork directly after it, or a restart of the harness, lost valid thinking.
+// F15: an aborted answer has no usage, and some providers report no usage at all. The event of an answer without usage
+// must bind its thinking, too. Otherwise, a fork directly after it, or a restart of the harness, would lose valid
+// thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)
@@ -253,9 +254,9 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 	return m.Info
 }
 
-// Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
-// Once, text/complete removed an imitated tag from that text, before the later thinking had arrived. That made the
-// thinking invalid.
+// Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text. If
+// text/complete removed an imitated tag from that text before the later thinking arrives, this thinking would be
+// invalid.
 func TestImitatedTagStaysBeforeBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()

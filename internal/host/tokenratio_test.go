@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// counted adds steps. The provider counts perToken tokens for each of ours, and 4,000 tokens besides the
-// messages. Each step adds 5,000 of our tokens.
+// counted adds steps. For each token of the host's count, the provider counts perToken tokens. It counts 4,000 tokens
+// besides the messages. Each step adds 5,000 tokens by the host's count.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {

@@ -46,8 +46,8 @@ func (h *harness) aboutUser() []chronicle.Memory {
 	return all
 }
 
-// Three sessions show the same trait. With the user's consent, the third makes a memory, which the delta of that session
-// shows, and the baseline of new sessions in all projects. When the user archives it, they no longer show it.
+// Three sessions show the same trait. If the user has consented, the third session creates a memory. The delta of that
+// session shows the memory, and so do the baselines of new sessions in all projects, until the user archives it.
 func TestTraitOfTheUserReachesAllProjects(t *testing.T) {
 	h := answering(t, observing)
 	h.config.Dreamer.UserMemories.Enabled = true

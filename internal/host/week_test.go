@@ -28,12 +28,12 @@ type week struct {
 	*harness
 	random *rand.Rand
 	price  schema.Price
-	// billed and tokens are what the provider has billed to "historian" and "others", by day.
+	// billed and tokens are the money and the tokens that the provider has billed to "historian" and "others" on a day.
 	billed map[string]float64
 	tokens map[string]int
 	asked  int
 	undone int
-	// isKilled means that the host has been killed during a question. kills counts that.
+	// isKilled means that the host has been killed during a question. kills counts these events.
 	isKilled bool
 	kills    int
 }
@@ -78,7 +78,7 @@ func newWeek(t *testing.T, seed uint64) *week {
 	return w
 }
 
-// revive replaces the host by another one.
+// revive replaces the killed host with a new one.
 func (w *week) revive() {
 	w.t.Helper()
 	w.restart()
@@ -87,7 +87,7 @@ func (w *week) revive() {
 	}
 }
 
-// live plays one day: the session goes on, memories are learned, and the dreamer runs.
+// live plays one day: the session continues, memories are learned, and the dreamer runs.
 func (w *week) live(day int) {
 	w.clock.Advance(24 * time.Hour)
 	w.talk(100*day, 3, 900, 45_000)
@@ -123,12 +123,12 @@ func (w *week) live(day int) {
 	}
 }
 
-// dreamToTheEnd starts a run, and goes on with it whenever the host was killed or the harness has cut an answer off.
+// dreamToTheEnd starts a run, and continues it whenever the host was killed or the harness has cut an answer off.
 func (w *week) dreamToTheEnd() {
 	for told := w.shown; ; {
 		w.dream("")
 		if w.isKilled {
-			w.isKilled, w.shown = false, told // what the killed host tells reaches nobody
+			w.isKilled, w.shown = false, told // nobody gets the notices of a killed host
 			w.revive()
 			continue
 		}
@@ -142,7 +142,7 @@ func (w *week) dreamToTheEnd() {
 	}
 }
 
-// stored returns the memories of the project, also those that are not active if all is true.
+// stored returns the active memories of the project. If all is true, it returns the others, too.
 func (w *week) stored(all bool) (found []chronicle.Memory) {
 	w.edits(func(e *memories.Editor) (err error) {
 		found, err = e.Reader().All(w.row().Project, all, 0)
@@ -151,8 +151,8 @@ func (w *week) stored(all bool) (found []chronicle.Memory) {
 	return found
 }
 
-// check checks that each memory is active, superseded by another one, or archived with a reason, that guarded ones are
-// active, and that no budget is exceeded.
+// check checks that each memory is active, superseded by another memory, or archived with a reason. It also checks that
+// each guarded memory is active, and that no budget is exceeded.
 func (w *week) check() {
 	all := w.stored(true)
 	for _, m := range all {
@@ -181,7 +181,7 @@ func (w *week) check() {
 
 var noteID = regexp.MustCompile(`<note id="(\d+)"[^>]*>([^<]*)</note>`)
 
-// run bills a question, and answers it: well, without use, against the rules, or not at all.
+// run bills a question. Its answer is good, useless, or against the rules, or there is no answer.
 func (w *week) run(p schema.AgentRunParams) schema.AgentRunResult {
 	w.asked++
 	agents := "others"

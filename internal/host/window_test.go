@@ -113,9 +113,9 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. Once, the size and the
-// refusal of that conversation counted as those of the session's prompt: a window of 48k became one of 73.5k, and
-// the next request made a needless bust.
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. The size and the refusal of
+// that conversation must not count for the session's prompt. Otherwise, a window of 48k would become one of 73.5k, and
+// the next request would make a needless bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -156,8 +156,8 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// Once, if a summary alone had freed enough space after a refusal, the overflow stayed recorded. So the next pass
-// assumed the refused size again and made one more bust.
+// If a summary alone frees enough space after a refusal, the overflow is over. If the overflow stayed recorded, the
+// next pass would assume the refused size again and make one more bust.
 func TestASummaryEndsTheOverflow(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(1, 10, 300, 9_000)
@@ -179,8 +179,8 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// Once, a window of 8,192 tokens was mistaken for an error and replaced with one of 128,000, so the host freed no
-// space before the refusal.
+// A window of 8,192 tokens is no error. If the host replaced it with a window of 128,000, it would free no space before
+// the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -198,7 +198,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// If the clock was ahead for a while, an answer may be dated tomorrow. Once, such an answer made the host ignore
+// If the clock was ahead for a while, an answer may be dated tomorrow. Such an answer must not make the host ignore
 // every refusal until tomorrow.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
@@ -214,7 +214,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// A refusal may be dated tomorrow, too. Once, today's answers then did not end the overflow.
+// A refusal may be dated tomorrow, too. Then today's answers must still end the overflow.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -251,8 +251,7 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-// After a clock was set back, passes must not bust because of it. After a real pause, the session counts as
-// idle again.
+// If the clock was set back, this must cause no bust. After a real pause, the session counts as idle again.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -286,8 +285,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt. Once, the host learned the same window again
-// after a refusal, so the prompt grew to the refused size once more.
+// P13: the provider counts the maximum answer as a part of the prompt. If the host learned the same window again after
+// a refusal, the prompt would grow to the refused size once more.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
@@ -335,9 +334,9 @@ func TestPassesUseTheLearnedLimit(t *testing.T) {
 	}
 }
 
-// F23: once, the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model.
-// The pass went on without an answer, and stored the profile of an unknown provider. All passes up to the next hard
-// one rendered with that profile. For example, the text of a step was removed together with its dropped calls.
+// F23: the shim's end of the connection closes while a pass asks for the catalogue's entry of a new model. Without an
+// answer, the pass must not store the profile of an unknown provider, because all passes up to the next hard one would
+// render with that profile. For example, they would remove the text of a step together with its dropped calls.
 func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h := turn(t)
 	before := len(h.journal())

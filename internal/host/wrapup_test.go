@@ -102,8 +102,8 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
-// If the historian fails at a chunk, it gets a shorter one. The cost of the shorter chunk includes the rejected
-// answers for the longer one.
+// If the historian fails at a chunk, it gets a shorter chunk. The cost of the shorter chunk includes the rejected
+// answers for the longer chunk.
 func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0

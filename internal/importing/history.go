@@ -23,9 +23,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb"
 )
 
-// findSessions lists the sessions on this machine. If OpenCode 2 goes on with a session of version 1, it is listed first.
+// findSessions lists the sessions on this machine. If OpenCode 2 has taken over a session of version 1, findSessions
+// lists only the copy of version 2.
 func (x *run) findSessions() error {
-	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read is not here
+	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read counts as missing
 	x.sessions = map[string]*rawhistory.Stored{}
 	for _, source := range sources {
 		for i := range source.Sessions {
@@ -67,7 +68,7 @@ func (x *run) takeCompartments() error {
 			c.Tiers = [4]string{clean(r.Text(4))} // an older version of the plugin wrote only one text
 		}
 		if r.IsBad {
-			c.first = "" // it is found nowhere
+			c.first = "" // no message has this id
 		}
 		all = append(all, c)
 		return x.tick(1)
@@ -78,10 +79,11 @@ func (x *run) takeCompartments() error {
 	return err
 }
 
-// clean returns a text of the plugin without credentials and without characters that hide it.
+// clean returns a text of the plugin without credentials, and without characters that could hide a part of it.
 func clean(text string) string { return strings.TrimSpace(secret.Redact(format.CleanLines(text))) }
 
-// takeSession takes the compartments of one session, from the first one on, as far as they fit its messages.
+// takeSession takes the compartments of one session, beginning with the first, as long as they fit the session's
+// messages.
 func (x *run) takeSession(id string, all []summarised) error {
 	left := func(n int, reason string) {
 		if n > 0 {
@@ -131,7 +133,7 @@ func (x *run) takeSession(id string, all []summarised) error {
 // fitting returns the leading compartments whose messages the session has, in the same order and without gaps.
 func (x *run) fitting(s rawhistory.Session, all []summarised) (rows []chronicle.Compartment, err error) {
 	codec, _ := transcript.CodecOf(string(s.Harness))
-	var c *summarised // the one that has begun
+	var c *summarised // the compartment to which the present message belongs
 	var raw []historian.Message
 	_, err = x.Reader.Read(x.ctx, s, 1, math.MaxInt, func(m rawhistory.Message) bool {
 		id := ""

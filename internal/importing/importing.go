@@ -46,7 +46,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views are the tables with rows to take that are views. They are left out.
+	// Views lists the tables that would have rows to take, but are views. An import leaves views out.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -98,7 +98,7 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// count notes what became of rows of a table: reason says why they were left out, or is "".
+// count counts rows of a table: as taken if reason is "", otherwise as left out for this reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -118,11 +118,11 @@ type run struct {
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// read is the number of rows that were read, of is the number of those that can be taken.
+	// read is the number of rows that were read. of is the number of rows in the tables from which rows are taken.
 	read, of int
-	// sessions are those on this machine, by id.
+	// sessions holds the sessions on this machine, by id.
 	sessions map[string]*rawhistory.Stored
-	// projects are the identities of the plugin's projects, or "".
+	// projects holds the identity of each project of the plugin, or "" if it has none.
 	projects map[string]string
 	batch    []step
 }
@@ -139,8 +139,8 @@ type step struct {
 	store put
 }
 
-// Run imports the database at path. If ctx ends, it returns what it has stored so far; the next run goes on from there.
-// It fails with an fs.ErrNotExist, or with the errors of plugindb.Read and store.RunImport.
+// Run imports the database at path. If ctx ends, it reports what it has stored so far, and the next run continues from
+// there. It fails with an fs.ErrNotExist, or with the errors of plugindb.Read and store.RunImport.
 func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	x := run{Importer: i, ctx: ctx, projects: map[string]string{}, report: Report{Database: path, Tables: []Table{}}}
 	err := plugindb.Read(ctx, path, func(db *plugindb.DB) error {
@@ -182,8 +182,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that the plugin's database has in the tables from which rows are taken, or 0 if there
-// is no database, or if an import has taken rows already.
+// Found returns the number of rows in those tables of the plugin's database from which an import takes rows. It returns
+// 0 if there is no database, or if an import has taken rows already.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {
@@ -212,7 +212,7 @@ func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// prepare creates our database if there is none. A rehearsal then works on one in another directory.
+// prepare creates our database if there is none. A rehearsal creates it in a temporary directory, and works there.
 func (x *run) prepare() (done func(), err error) {
 	done = func() {}
 	err = memories.View(x.ctx, x.Dir, func(*memories.Reader) error { return nil })
@@ -236,7 +236,7 @@ func (x *run) prepare() (done func(), err error) {
 	return done, s.Close()
 }
 
-// each reads the rows of a table. row returns the step that stores one.
+// each reads the rows of a table. row returns the put that stores one row.
 func (x *run) each(table string, columns []string, rest string, row func(*plugindb.Row) (put, error)) error {
 	return x.db.Each(table, columns, rest, func(r *plugindb.Row) error {
 		store, err := row(r)
@@ -307,7 +307,7 @@ func (x *run) project(stored string) (string, error) {
 		switch {
 		case err == nil:
 			identity = found
-		case errors.Is(err, fs.ErrNotExist): // if the directory comes back, its project takes the rows over
+		case errors.Is(err, fs.ErrNotExist): // the rows belong to the missing directory; if it comes back, its project takes them over
 			identity = project.OfDirectory(stored)
 		}
 	}
@@ -324,7 +324,7 @@ func isIdentity(text string) bool {
 
 const unknownProject = "its project is not known"
 
-// taken are the tables whose rows are taken if they can be.
+// taken lists the tables from which an import takes rows.
 var taken = map[string]bool{"memories": true, "workspaces": true, "workspace_members": true, "notes": true, "compartments": true, "git_commits": true}
 
 // reasonFor says why the rows of a table are left out.

@@ -104,7 +104,7 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows of each kind: some that can be taken, and one for each reason why one cannot.
+// fill writes rows of each kind: rows that can be taken, and one row for each reason why a row cannot be taken.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin
@@ -228,7 +228,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 	}))
 }
 
-// memoriesTaken are the memories that fill has written, as they have to be stored.
+// memoriesTaken holds the memories of fill in the form in which the import has to store them.
 var memoriesTaken = []string{
 	"git:1 CONSTRAINTS Pi stores JSONL active true 90 agent opencode/ses_9 7 11 12 13 0 0",
 	"git:1 NAMING archived name archived false 50 historian / 1 11 12 13 0 0",
@@ -239,7 +239,8 @@ var memoriesTaken = []string{
 	"git:1 NAMING old name superseded false 50 historian / 1 11 12 13 0 1",
 }
 
-// An import that ends after any row, and then runs again, leaves the same as one that was not interrupted.
+// An import that is interrupted after any row, and then runs again, leaves the same rows as an import without
+// interruption.
 func TestInterruptedImportChangesNothingInTheEnd(t *testing.T) {
 	m := newMachine(t)
 	m.plugin.Memory("git:1", "NAMING", "one", "")
@@ -279,7 +280,7 @@ func TestInterruptedImportChangesNothingInTheEnd(t *testing.T) {
 	}
 }
 
-// What the user has changed or deleted here does not come back.
+// If the user has changed or deleted an imported row here, a second import does not bring the old row back.
 func TestSecondImportLeavesChangesAlone(t *testing.T) {
 	m := newMachine(t)
 	m.plugin.Memory("git:1", "NAMING", "one", "")

@@ -25,7 +25,8 @@ const (
 	isTooMany      = "there are 200 open notes already"
 )
 
-// refused returns the reason for which the store refuses a text, in words that many rows share.
+// refused returns the reason why the store refuses a text, without details, so that equal reasons can be counted
+// together.
 func refused(err error) (string, error) {
 	refusal, ok := errors.AsType[memories.Refusal](err)
 	switch {
@@ -39,7 +40,7 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once returns a put that stores a row with a name only if it was not stored before.
+// once returns a put that stores a row only once, even if the import is repeated. name identifies the row.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)
@@ -54,8 +55,8 @@ func once(name []string, do put) put {
 	}
 }
 
-// oldCategories maps the categories of older versions of the plugin. Whether the memories with isForReview are facts
-// about the project is for a person to say (memory review).
+// oldCategories maps the categories of older versions of the plugin. A memory with isForReview may be no fact about the
+// project: a person has to decide (memory review).
 var oldCategories = map[string]struct {
 	category    string
 	isForReview bool
@@ -74,7 +75,7 @@ var memoryColumns = []string{
 	"last_seen_at", "expires_at", "superseded_by_memory_id",
 }
 
-// takeMemories takes memories. Those that are superseded come last, so that their successors are there already.
+// takeMemories takes memories. Superseded memories come last, so that the memories that replace them are there already.
 func (x *run) takeMemories() error {
 	const order = `ORDER BY superseded_by_memory_id IS NOT NULL, CASE WHEN superseded_by_memory_id IS NULL THEN id ELSE -id END`
 	return x.each("memories", memoryColumns, order, func(r *plugindb.Row) (put, error) {
@@ -149,7 +150,7 @@ func (x *run) memory(r *plugindb.Row) (m chronicle.Memory, reason string, err er
 	return m, reason, err
 }
 
-// takeNotes takes the open notes of sessions, and those of projects, which wait for a condition.
+// takeNotes takes the open notes of sessions, and the notes of projects, which wait for a condition.
 func (x *run) takeNotes() error {
 	columns := []string{"type", "status", "content", "session_id", "project_path", "surface_condition", "created_at", "harness", "anchor_ordinal"}
 	return x.each("notes", columns, "ORDER BY id", func(r *plugindb.Row) (put, error) {

@@ -13,7 +13,7 @@ import (
 
 const hasNoName = "its name cannot be used"
 
-// named returns the reason for which the store refuses a name.
+// named returns the reason why the store refuses a name.
 func named(err error) (string, error) {
 	if _, ok := errors.AsType[memories.Refusal](err); ok {
 		return hasNoName, nil

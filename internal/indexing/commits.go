@@ -10,15 +10,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// harnessGit stands for a harness in the session that holds the commits of a project.
+// harnessGit takes the place of the harness's name: in the index, a project's commits are stored as a session.
 const harnessGit = "git"
 
-// Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It reads only the
-// commits that do not lead to the HEAD of the last complete run, also those of branches that were merged since. After
-// an error, the next run begins again, and stores nothing twice.
+// Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It leaves out
+// commits that led to the HEAD of the last complete run already. So it also finds the commits of a branch that was
+// merged since. After an error, the next run begins again, and stores no commit twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
 	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
-		return 0, nil // a directory that is gone is no problem: its session stays
+		return 0, nil // if the directory is gone, its commits stay in the index
 	}
 	limit, since := cfg.Memory.GitCommitIndexing.MaxCommits, time.Now().AddDate(0, 0, -cfg.Memory.GitCommitIndexing.SinceDays)
 	head, err := project.Head(ctx, directory)
@@ -80,7 +80,7 @@ func ofCommit(c *project.Commit) index.Message {
 	return m
 }
 
-// Lacking returns the commits of a project that the index lacks. x.Index may be nil.
+// Lacking returns those of a project's commits that the index lacks. x.Index may be nil.
 func (x *Indexer) Lacking(ctx context.Context, identity string, all []project.Commit) (lacking []project.Commit, err error) {
 	if x.Index == nil {
 		return all, nil

@@ -56,7 +56,7 @@ func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
 	return cfg
 }
 
-// Knowledge 7: only commits that were newer than the newest known one were read.
+// Commits of a branch that is merged late are older than the newest known commit. They must be read, too.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {
@@ -149,7 +149,7 @@ func TestRulesAndDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
-// A host reads long sessions in slices, and rests between them. The index is the same.
+// A host reads a long session in slices, and rests between them. The index is the same as after one read.
 func TestSlicesGiveTheSameIndex(t *testing.T) {
 	w := newWorld(t)
 	var all []json.Value
@@ -169,7 +169,8 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 	}
 }
 
-// A message with bytes that end fields and records once forged a commit of any id, and so replaced another commit.
+// If the message of a commit contains the bytes that end a field or a record, it must not forge a second commit, which
+// could replace any other commit.
 func TestHostileMessageForgesNoCommit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")

@@ -26,14 +26,15 @@ const (
 	maxContext = 300
 )
 
-// maxTime is the year 10000, in Unix ms. A time outside is unknown: no search would find its message.
+// maxTime is the year 10000, in Unix ms. A later time counts as unknown, because no search would find its message.
 const maxTime = 253_402_300_800_000
 
 // An extractor turns the messages of one session into chunks. The messages come in their order.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. A prompt such as "yes, do
-	// that" and its answer are found by the words of the other one, too.
+	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. They are the context of a
+	// text. So a prompt such as "yes, do that" is also found by the words of the answer before it, and an answer by the
+	// words of its prompt.
 	prompt, answer string
 }
 
@@ -88,11 +89,11 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 	return out
 }
 
-// roles are the origins whose words are indexed. What a tool, a file or the harness says can be had again.
+// roles holds the origins whose texts are indexed. The texts of a tool, a file or the harness can be obtained again.
 var roles = map[transcript.Origin]index.Role{transcript.FromUser: index.User, transcript.FromAgent: index.Agent}
 
-// hash returns a hash of the contents of chunks. It leaves out their contexts, because a run that goes on in the
-// middle of a session does not know them all.
+// hash returns a hash of the contents of chunks. It leaves out their contexts, because a run that begins in the middle
+// of a session does not know all of them.
 func hash(chunks []index.Chunk) int64 {
 	h := fnv.New64a()
 	for i := range chunks {
@@ -115,7 +116,7 @@ func Call(v *transcript.Vocabulary, p *transcript.Part) []index.Chunk {
 
 // call returns the chunks of a tool call: its command, the files that it uses, and the error that it reports.
 func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
-	if strings.HasPrefix(p.Name, "ctx_") { // our own tools repeat what the index has
+	if strings.HasPrefix(p.Name, "ctx_") { // the results of our own tools repeat texts of the index
 		return nil
 	}
 	var a struct {
@@ -127,7 +128,7 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 		Path      string `json:"path"`
 		Patch     string `json:"patchText"`
 	}
-	_ = json.Unmarshal(p.Input, &a) // a member of another type leaves the rest as it is
+	_ = json.Unmarshal(p.Input, &a) // if one field has another type, the others are decoded all the same
 	about := p.Name
 	if command := clean(a.Command+a.Cmd, maxCommand); command != "" {
 		c := index.Chunk{Kind: index.Command, Role: index.Tool, Text: command}
@@ -215,7 +216,7 @@ func Failure(output string) string {
 	return clean(strings.Join(lines, "\n"), maxError)
 }
 
-// clean returns at most a number of bytes of a text, without secrets, escape sequences and control characters.
+// clean returns a text without secrets, escape sequences and control characters, cut to most bytes.
 func clean(text string, most int) string {
 	if len(text) > most {
 		text = beginning(text, most)
@@ -227,8 +228,8 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// pieces cuts a text into pieces of at most maxChunk bytes, at the end of a paragraph, a line or a word if there is
-// one in the second half of a piece.
+// pieces cuts a text into pieces of at most maxChunk bytes. It cuts at the end of a paragraph, a line or a word, if
+// such an end is in the second half of a piece.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

@@ -142,7 +142,8 @@ func TestSessionsOfPiAreIndexed(t *testing.T) {
 	w.want("zebra", "pi_1 1 user text: look at the zebra", "pi_1 2 tool command (2): make zebra", "pi_1 2 tool error: make: *** Error", "pi_1 3 user command (0): ls zebra")
 }
 
-// The fixtures say "zebra" where the index has it, and "giraffe" where not.
+// In the fixtures, each text that must be indexed contains "zebra", and texts that must not be indexed contain
+// "giraffe".
 func TestSessionLogsAreIndexed(t *testing.T) {
 	w := newWorld(t)
 	for from, to := range map[string]string{
@@ -173,8 +174,7 @@ func TestSessionLogsAreIndexed(t *testing.T) {
 	}
 }
 
-// A session goes on between two runs: only its new messages are read, and a message that the model wrote on is
-// replaced.
+// A session continues between two runs: the second run reads only new messages, and replaces a message that has grown.
 func TestRunReadsOnlyWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -264,7 +264,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// A project of git keeps its sessions when its directory is not there.
+// If the directory of a git project is gone, its sessions still belong to the project.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -284,8 +284,8 @@ func TestSessionKeepsItsProject(t *testing.T) {
 	}))
 }
 
-// OpenCode 2 keeps its sessions in other tables of the same file. A session that it has taken over from version 1 is
-// read once.
+// OpenCode 2 keeps its sessions in other tables of the same file. A session that OpenCode 2 has taken over from version
+// 1 is read only once.
 func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	for _, isBeta := range []bool{false, true} {
 		w := newWorld(t)
@@ -314,8 +314,8 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	}
 }
 
-// A long session is read in slices with rests between them. The pause after it counted these rests as work, so the
-// next session waited twenty times as long as they took.
+// A long session is read in slices with rests between them. If the pause after the session counted these rests as work,
+// the next session would wait twenty times as long as the rests took.
 func TestRestsAreNoWork(t *testing.T) {
 	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
 		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)

@@ -17,16 +17,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. Soon
-// after, a worker reads the messages from the harness's own store, because the store also has answers that no pass has
-// seen yet, and the exit status of each command.
+// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. Soon after, a
+// worker reads the messages from the harness's own store. This store also has the exit status of each command, and the
+// answers that no pass has seen yet.
 type Keeper struct {
 	Options
 	mu sync.Mutex
 	// waiting are the sessions that may have new messages. isRunning means that a worker reads them.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last problem that was logged. Each pass would meet it again.
+	// told is the last problem that was logged. It is not logged again after each pass.
 	told string
 	// isEmbedding means that another worker gives vectors to new texts.
 	isEmbedding bool
@@ -40,7 +40,7 @@ type place struct {
 
 // Options configure a Keeper.
 type Options struct {
-	// Dir is the directory of the index. If it is "", there is none.
+	// Dir is the directory of the index. If Dir is "", there is no index.
 	Dir        string
 	Sessions   *session.Sessions
 	Background *background.Work
@@ -51,14 +51,16 @@ type Options struct {
 	After time.Duration
 }
 
-// afterPass leaves the time after a pass to the harness, and the worker finds the messages of several passes at once.
+// afterPass is the default of Options.After. The worker waits, because directly after a pass the harness needs the
+// machine. With the wait, the worker also finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
 // KeepShare bounds the work to about a twentieth of the time: for each second of work, the worker rests for KeepShare
 // seconds. The indexer rests after each transaction, and the keeper for the remaining time after each session.
 const KeepShare = 20
 
-// pauseAfter returns the remaining rest after a session that took some time, including its rests.
+// pauseAfter returns how long the keeper still has to rest after a session. took is the time for the session, including
+// its rests, and rested is the time of these rests.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }
@@ -126,7 +128,7 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-// read brings the index up to date with a session. rested is the sum of the pauses that it made meanwhile.
+// read brings the index up to date with a session. rested is the sum of the rests that the indexer has taken meanwhile.
 func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)

@@ -59,7 +59,8 @@ func fill(t *testing.T, home string) {
 	}
 }
 
-// Runs that end at any point, and then a whole one, leave the same as one run that was not interrupted.
+// After runs that are interrupted at any point, and then a complete run, the index is the same as after one run without
+// interruption.
 func TestInterruptedIndexingChangesNothingInTheEnd(t *testing.T) {
 	whole := newWorld(t)
 	fill(t, whole.home)
@@ -75,7 +76,7 @@ func TestInterruptedIndexingChangesNothingInTheEnd(t *testing.T) {
 	w := newWorld(t)
 	w.x.Reader = whole.x.Reader
 	random := rand.New(rand.NewPCG(1, 1))
-	cut, done := 0, 0 // done is the number of sessions before the last cut
+	cut, done := 0, 0 // done is the number of sessions that were indexed before the last interruption
 	for {
 		begun := 0
 		ctx, cancel := context.WithCancel(t.Context())

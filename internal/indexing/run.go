@@ -17,9 +17,9 @@ type Progress struct {
 	Commits  int
 }
 
-// Run reads all sessions that the harnesses have stored on this machine, and deletes from the index the sessions
-// that their harness no longer has. It calls progress after each session, and failed for each file or session that
-// cannot be read; then it goes on. It ends early only if ctx ends or the index cannot be written.
+// Run reads all sessions that the harnesses have stored on this machine, and deletes from the index the sessions that
+// their harness no longer has. It calls progress after each session. If a file or session cannot be read, it calls
+// failed and continues with the next. It ends early only if ctx ends or the index cannot be written.
 func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
 	sources, err := x.Reader.List(ctx, failed)
 	if err != nil {
@@ -78,8 +78,8 @@ func (x *Indexer) known(ctx context.Context, stored rawhistory.Stored) rawhistor
 	return stored
 }
 
-// forget deletes the sessions that a source no longer holds. Sessions of a source that is gone stay: it may be on a
-// disk that is not connected.
+// forget deletes the sessions that a source no longer holds. If the source itself is gone, its sessions stay in the
+// index: the source may be on a disk that is not connected.
 func (x *Indexer) forget(ctx context.Context, source rawhistory.Source) error {
 	return x.Index.Update(ctx, func(tx *index.Tx) error {
 		rows, err := tx.SessionsIn(source.Path)

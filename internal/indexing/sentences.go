@@ -8,11 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// rule matches a sentence in which a user says how things are done from then on.
+// rule matches a sentence in which a user says how things must be done from then on, for example "Always run the
+// tests".
 var rule = regexp.MustCompile(`(?i)\b(?:always|never|from now on|at all times|as a rule|general rule|must(?: not| never)?|not allowed|forbidden|no longer|without asking)\b` +
 	`|^(?:and |but |so |also,? |please,? |ok,? )*(?:do not|don't|only use|make sure|remember)\b|\bplease (?:do not|don't)\b|\bwe (?:do not|don't|only)\b`)
 
-// decision matches a sentence in which one of several ways is taken.
+// decision matches a sentence in which the user chooses one of several ways, for example "We keep SQLite".
 var decision = regexp.MustCompile(`(?i)\b(?:decided?|decision|agreed|we (?:go|stay|keep|take|use|drop)|(?:let us|let's) (?:go|stay|keep|take|use|drop|run)|then we (?:go|use|take)` +
 	`|(?:it is|then)[.!]?$|off the table|is fine[.;,]|instead of|rather than|i (?:would|suggest|chose|choose)|stays? (?:with|for|on))\b`)
 

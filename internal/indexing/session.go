@@ -35,7 +35,7 @@ type Indexer struct {
 	projects map[string]string // by directory
 }
 
-// rest rests after work that began at a time.
+// rest rests as long as Share demands, after work that began at the time since.
 func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	if x.Share == 0 {
 		return nil
@@ -50,20 +50,20 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	}
 }
 
-// A transaction holds at most batchMessages, so that another process waits for a moment only, and a cancelled run
+// batchMessages bounds the messages of a transaction. So another process waits only for a moment, and a cancelled run
 // has lost little.
 const batchMessages = 500
 
 // sliceMessages is the number of messages that a host reads at a time.
 const sliceMessages = 200
 
-// again is how many messages before the end of the last run are read again: a model may have written the last of
-// them on.
+// A run reads the last messages of the previous run again, because a model may have continued them. again is their
+// number.
 const again = 4
 
-// Session reads the messages of a session that the index lacks, and returns how many messages it has read. Messages
-// that changed since are replaced, and messages that are gone are deleted. After an error, the next run goes on where
-// this one ended.
+// Session reads the messages of a session that the index lacks, and returns how many messages it has read. It replaces
+// messages that have changed since, and deletes messages that are gone. After an error, the next run continues where
+// this run ended.
 func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project string) (read int, err error) {
 	codec, ok := transcript.CodecOf(string(stored.Harness))
 	if !ok {
@@ -110,19 +110,19 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 	}
 }
 
-// errRewritten: the newest message that was read before is gone or has another ordinal.
+// errRewritten means that the newest message of an earlier run is gone or has another ordinal.
 var errRewritten = errors.New("the session was rewritten")
 
-// read reads the messages of a session from those on that the index has last. Reading and decoding takes about as
-// long as writing, so both run side by side. The channel bounds the memory.
+// read reads the messages of a session, beginning with the last messages that the index has. Reading and decoding takes
+// about as long as writing, so both run at the same time. The channel between them bounds the memory.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	batches, done := make(chan []rawhistory.Message), make(chan error, 1)
 	start, end := w.next, math.MaxInt
-	restsInside := !stored.IsInDatabase() // a file is read from its beginning each time
+	restsInside := !stored.IsInDatabase() // a second read of a file would begin at its first byte again, so one read does all, with rests inside
 	if x.Share > 0 && !restsInside {
-		end = start + sliceMessages - 1 // a harness cannot shorten the log of its database while somebody reads
+		end = start + sliceMessages - 1 // a read is short, because a harness cannot shorten the write-ahead log of its database during the read
 	}
 	go func() {
 		defer close(batches)
@@ -182,14 +182,14 @@ type writer struct {
 	project   string
 	state     index.State
 	extractor extractor
-	// isChecked means that the newest message that was read before is still where it was.
+	// isChecked means that the newest message of the earlier run was found again, with the same ordinal.
 	isChecked bool
-	// next is the ordinal from which the next read begins, and isCut means that the last one did not reach the end.
+	// The next read begins at the ordinal next. isCut means that the last read did not reach the end of the session.
 	next  int
 	isCut bool
 }
 
-// begin begins with the newest messages that were read before.
+// begin makes the next read begin with the newest messages of the earlier run.
 func (w *writer) begin(codec transcript.Codec) {
 	w.extractor = extractor{vocabulary: codec.Vocabulary()}
 	w.next, w.isChecked = max(1, w.state.Through-again+1), w.state.Through == 0

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages. With two of them in one session, each pass of
-// one destroys the prefix that the other has cached.
+// A competitor is a plugin that rewrites the same messages. If two such plugins work on one session, each of them
+// destroys the prefix that the other one has cached.
 type competitor struct {
 	// is reports whether the package with this name is the competitor.
 	is func(name string) bool
@@ -154,7 +154,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 			}
 			for _, e := range entries[:min(len(entries), maxPlugins)] {
 				path := filepath.Join(dir, sub, e.Name())
-				// The path within the directory counts: the project may have any name.
+				// Only the path within the directory counts, because the project may have any name.
 				if c := p.discovered(path, e.Name()); c != nil {
 					found = append(found, Conflict{
 						Where:   path,

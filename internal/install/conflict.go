@@ -73,8 +73,8 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// compactionConflicts finds compaction that is switched on in a file that the harness merges over the
-// edited one.
+// compactionConflicts finds compaction that is switched on in a file that the harness merges over the file that an
+// installation edits.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {

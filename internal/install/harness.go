@@ -29,8 +29,8 @@ type Harness struct {
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
-	// panelFiles and newPanelFile are the same for the list of plugins of the harness's screen. The panel is loaded from
-	// there. There are none if the harness loads it together with the plugin.
+	// panelFiles and newPanelFile are like files and newFile, but for the list from which the harness's screen loads
+	// the panel. They are empty if the harness loads the panel together with the plugin.
 	panelFiles   []string
 	newPanelFile string
 	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
@@ -39,9 +39,10 @@ type Harness struct {
 	// userDirectories returns the possible directories of the user's configuration, the preferred one
 	// first.
 	userDirectories func(Place) []string
-	// noUserDirectory is the error if there is no such directory.
+	// noUserDirectory is the error if userDirectories returns none.
 	noUserDirectory error
-	// variable names an environment variable with the path of one more configuration.
+	// variable names an environment variable with the path of one more configuration. panelVariable is the same for the
+	// list of the screen.
 	variable, panelVariable string
 	// projectDirectories returns the possible directories of a project's configuration.
 	projectDirectories func(project string) []string

@@ -15,8 +15,8 @@ import (
 // Options are the inputs of Install.
 type Options struct {
 	Place
-	// Plugin is the plugin spec of a shim that the user named. It replaces an entry that loads the shim
-	// from another path. Empty means Shim.
+	// Plugin is the spec of a shim that the user has named. It replaces an entry that loads the shim from another path.
+	// If it is empty, the installation uses Shim.
 	Plugin string
 	// Shim is the shim to install if the user named none.
 	Shim Shim
@@ -138,8 +138,8 @@ func (p *Plan) earlier() (*record, error) {
 	return new(record), nil
 }
 
-// newDirectory returns the harness's directory, for a user that of the edited file. It is empty unless this installation or the
-// earlier one makes it.
+// newDirectory returns the harness's directory if this installation or the earlier one creates it, otherwise "". For a
+// user, the harness's directory is the directory of the edited file.
 func (p Place) newDirectory(file string, earlier *record) string {
 	dir := filepath.Dir(file)
 	if p.Project != "" {
@@ -151,8 +151,8 @@ func (p Place) newDirectory(file string, earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// recordLoader records the files of the loader that the plan writes into the project. A loader that the repository
-// brought along stays when magicctx is uninstalled.
+// recordLoader records the files of the loader that the plan writes into the project. If a loader came with the
+// repository, it stays when magicctx is uninstalled.
 func (r *record) recordLoader(p *Plan, earlier *record) {
 	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
 	for _, f := range p.place().loadersAmong(p.files) {

@@ -18,8 +18,8 @@ import (
 // manages. Only the configuration can prevent that, so an installation switches compaction off.
 //
 // Both versions of OpenCode read the list "plugin" and the switch compaction.auto, and load a directory with an
-// index.js (1.18.33 and a beta of version 2 were run, 2.0.26 was read). Version 2 also reads the list "plugins".
-// It loads no file, except the betas.
+// index.js (tested with 1.18.33 and a beta of version 2; the source of 2.0.26 was only read). Version 2 also reads the
+// list "plugins". Except for its betas, it cannot load a plugin from a single file.
 var OpenCode = &Harness{
 	ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode", "opencode2"}, RestartNote: " (version 2: opencode service restart)", List: "plugin", Package: "@magicctx/opencode",
 
@@ -27,8 +27,8 @@ var OpenCode = &Harness{
 	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// OpenCode 1 moves settings of its screen from opencode.json to tui.json, unless there is a tui.json. OpenCode 2 takes
-	// over the plugins in tui.json, but loads no file. So a new list gets the other name.
+	// If there is no tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json.
+	// OpenCode 2 takes over the plugins in tui.json, but cannot load a single file. So a new list is named tui.jsonc.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
@@ -50,7 +50,7 @@ var OpenCode = &Harness{
 	shimDirectory:        "opencode-shim", projectDirectory: ".opencode", loadsDirectories: true,
 }
 
-// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and the one below ~/.config.
+// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and OpenCode's directory below ~/.config.
 func openCodeUserDirectories(p Place) (dirs []string) {
 	for _, dir := range []string{p.directoryIn("OPENCODE_CONFIG_DIR"), openCodeDirectory(p)} {
 		if dir != "" {

@@ -17,8 +17,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel adds to a plan that the harness's screen loads the panel, which belongs to the plugin that entry names. The
-// plugin works without the panel, so a problem is only a note.
+// addPanel adds a change to a plan: the harness's screen loads the panel of the plugin that entry names. The plugin
+// works without the panel, so a problem is only a note.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// newPi returns a user of Pi whose program carries the plugin.
+// newPi returns a user of Pi. The plugin is built into the user's magicctx program.
 func newPi(t *testing.T) *home {
 	t.Helper()
 	h := newHomeOf(t, Pi)
@@ -31,7 +31,7 @@ func (h *home) traces() map[string]string {
 	return all
 }
 
-// An installation adds one package to Pi's settings and changes nothing else. The diff shows that.
+// An installation adds one package to Pi's settings and changes nothing else. The diff shows exactly this change.
 func TestPiInstallAddsOnePackage(t *testing.T) {
 	for _, test := range []struct{ name, before, diff string }{
 		{
@@ -107,7 +107,7 @@ func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	}
 }
 
-// Pi ignores all settings if it meets a comment, so an edit of such a file would have no effect.
+// If Pi finds a comment in its settings, it ignores all of them. So an edit of such a file would have no effect.
 func TestPiSettingsWithCommentsAreRefused(t *testing.T) {
 	for content, want := range map[string]string{
 		"// mine\n{}":                          "settings.json:1:1: a comment or a trailing comma; Pi takes neither",

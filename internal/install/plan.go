@@ -65,7 +65,7 @@ type Effect struct {
 	IsOffered bool
 }
 
-// Effects lists every file that Apply writes or deletes, in its order.
+// Effects lists every file that Apply writes or deletes, in the order in which Apply does so.
 func (p *Plan) Effects() []Effect {
 	switch {
 	case p.panel == nil:

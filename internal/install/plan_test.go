@@ -95,7 +95,7 @@ func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	}
 }
 
-// The user has put the file back by hand, for example with git.
+// The user has restored the former file by hand, for example with git.
 func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

@@ -40,7 +40,7 @@ type record struct {
 	// Loader is the path of the loader that was written into the project, and LoaderHash is its hash.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
-	// Terminal is the path of the loader's half for terminals, and TerminalHash is its hash.
+	// Terminal is the path of the loader for OpenCode's terminal interface, and TerminalHash is its hash.
 	Terminal     string `json:"terminal,omitempty"`
 	TerminalHash string `json:"terminal_hash,omitempty"`
 	// NewDirectory is the path of the harness's directory, if the installation made it.

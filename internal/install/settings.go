@@ -58,8 +58,8 @@ func newSettings(o Options) (*Settings, error) {
 	return s, err
 }
 
-// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns those
-// of all harnesses.
+// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns the paths of
+// all harnesses.
 func (p Place) settingsCandidates() (files []string) {
 	if p.Project == "" {
 		files, _ = config.Candidates(config.Options{Harness: p.Harness.ID, Env: p.Env})

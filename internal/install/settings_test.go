@@ -22,7 +22,7 @@ func (h *home) load() schema.Config {
 	return cfg
 }
 
-// The created file changes no setting, and the defaults in its comments are the real ones.
+// The created file changes no setting, and the defaults in its comments are the real defaults.
 func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	h := newHome(t)
 	plan := h.install()
@@ -38,11 +38,14 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, h.load()); diff != "" {
 		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)
 	}
-	block := regexp.MustCompile(`(?ms)^  // "dreamer": \{$.*?^  // \},$`).FindString(uncommented)
-	h.write(plan.Settings.File, strings.Replace(uncommented, block, regexp.MustCompile(`(?m)^  // `).ReplaceAllString(block, "  "), 1))
-	want.Dreamer.Disable = false
-	if diff := cmp.Diff(want, h.load()); diff != "" || !strings.Contains(block, `"schedule": "02:00-06:00"`) {
-		t.Errorf("the defaults of the dreamer are wrong:\n%s\n%s", block, diff)
+	for name, key := range map[string]string{"dreamer": `"schedule": "02:00-06:00"`, "sidekick": `"timeout_ms": 30000`} {
+		block := regexp.MustCompile(`(?ms)^  // "` + name + `": \{$.*?^  // \},$`).FindString(uncommented)
+		h.write(plan.Settings.File, strings.Replace(uncommented, block, regexp.MustCompile(`(?m)^  // `).ReplaceAllString(block, "  "), 1))
+		want := config.Default()
+		*map[string]*bool{"dreamer": &want.Dreamer.Disable, "sidekick": &want.Sidekick.Disable}[name] = false
+		if diff := cmp.Diff(want, h.load()); diff != "" || !strings.Contains(block, key) {
+			t.Errorf("the defaults of the %s are wrong:\n%s\n%s", name, block, diff)
+		}
 	}
 	for _, key := range []string{`"protected_tags": 20`, `"skip_signatures": ["`} {
 		if !strings.Contains(uncommented, key) {

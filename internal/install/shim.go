@@ -25,8 +25,8 @@ type Shim struct {
 	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
 	// project.
 	Loader []byte
-	// Terminal is the plugin's half for the terminals of OpenCode, and TerminalLoader its loader; nil for another harness.
-	// OpenCode 2 finds them beside the other files.
+	// Terminal is the part of the plugin that runs in OpenCode's terminal interface, and TerminalLoader is its loader.
+	// Both are nil for another harness. OpenCode 2 finds their files beside the other files of the shim.
 	Terminal, TerminalLoader []byte
 	// Host is the absolute path of the program that the plugin starts.
 	Host string
@@ -270,12 +270,12 @@ type ShimProblem struct {
 	Problem string
 	// IsFatal means that no host starts.
 	IsFatal bool
-	// Program is the program that the plugin starts, if that is another one than this program.
+	// If the plugin starts another program than this one, Program is that program.
 	Program string
 }
 
-// ShimProblems examines the shim in the data directory. s is the one that this program would install.
-// If no installation uses the data directory's shim, there are no problems.
+// ShimProblems examines the shim in the data directory. s is the shim that this program would install. If no
+// installation uses the data directory's shim, there are no problems.
 func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	bundle, err := readOwn(p.shimFile(bundleName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -143,7 +143,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An installation of a release without a half for terminals gets one, but not in place of a file of the repository.
+// If an older release has installed no loader for the terminal interface, a new installation adds it, but does not
+// replace a file of the repository.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -321,8 +322,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 loads no files. An entry that an earlier release made is changed, and the removal restores the
-// former bytes.
+// OpenCode 2 cannot load a plugin from a single file. So an installation changes the entry of an earlier release, and
+// the removal restores the former bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

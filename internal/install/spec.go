@@ -24,7 +24,7 @@ var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 // could load.
 const maxSpec = 4096
 
-// pathOf returns the absolute path that a spec in the given configuration file stands for.
+// pathOf returns the absolute path that a spec in the given configuration file means.
 func (p Place) pathOf(file, spec string) string {
 	path := p.expandHome(spec)
 	if strings.HasPrefix(spec, "file:") {
@@ -63,7 +63,7 @@ func (p Place) sameSpec(file, a, b string) bool {
 }
 
 // isScriptOf reports whether an entry names the script in the directory that spec names. Earlier installations have
-// listed the script.
+// listed the script instead of the directory.
 func (p Place) isScriptOf(file, entry, spec string) bool {
 	return p.Harness.isPath(entry) && p.Harness.isPath(spec) && p.pathOf(file, entry) != p.pathOf(file, spec) &&
 		p.pathOf(file, entry) == p.scriptAt(p.pathOf(file, spec))

@@ -18,8 +18,8 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// List is the name of the list that holds the entry. Again is the position of an entry of ours in another list,
-	// empty if there is none.
+	// List is the name of the list that holds the entry. If another list has a second entry of ours, Again is the
+	// position of that entry.
 	List, Again string
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.

@@ -31,8 +31,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// If settings that name the schema stay, the schema stays, too. These may be the user's own settings, or
-		// those of another harness.
+		// If settings that name the schema stay, the schema stays, too. Such settings may be the user's own, or may
+		// belong to another harness.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -74,8 +74,8 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// recorded returns the configurations of the place, and the one that an installation has edited with its record. If there
-// is none, the record is nil.
+// recorded returns the configurations of the place. file is the configuration that an installation has edited, and r is
+// the record of that installation. If there is no such file, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -149,8 +149,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether the path of a file or directory, with its links resolved, is in the project.
-// For a place without a project, every path is.
+// isInProject reports whether the path of a file or directory, with its links resolved, is in the project. For a place
+// without a project, it always returns true.
 func (p Place) isInProject(file string) bool {
 	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil

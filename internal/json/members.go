@@ -22,7 +22,7 @@ func Members(v Value) (names []string, members []Value, err error) {
 	if len(v) < 2 || v[0] != '{' && v[0] != '[' {
 		return nil, nil, errNoMembers
 	}
-	if v[len(v)-1] != v[0]+2 { // in ASCII, ']' and '}' come two after '[' and '{'
+	if v[len(v)-1] != v[0]+2 { // in ASCII, ']' and '}' come two places after '[' and '{'
 		return nil, nil, errMalformed
 	}
 	isObject := v[0] == '{'

@@ -27,8 +27,7 @@ func Parse(data []byte) (hujson.Value, error) {
 	return tree, atPosition(err)
 }
 
-// isDeep counts the open brackets. It skips strings and comments, because closing
-// brackets in them would make up for open ones.
+// isDeep counts the open brackets. It skips strings and comments, because a closing bracket in them closes nothing.
 func isDeep(data []byte) bool {
 	depth := 0
 	for i := 0; i < len(data); i++ {

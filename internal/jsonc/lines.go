@@ -14,8 +14,8 @@ type Line struct {
 	Line int
 }
 
-// deepest is the number of keys in the longest path that Lines returns. No program reads longer ones, and the paths
-// of many deeply nested elements would take much memory.
+// deepest is the number of keys in the longest path that Lines returns. No program reads longer paths, and the paths of
+// many deeply nested elements would take much memory.
 const deepest = 16
 
 // Lines returns the line of each key and each element of a list, in the order of the file. data is the

@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// maxSize is the largest file that is outlined, in bytes. A larger one is most likely generated.
+	// maxSize is the largest file that is outlined, in bytes. A larger file is most likely generated.
 	maxSize = 256 << 10
 	// maxFiles bounds the files that one read outlines.
 	maxFiles = 40
 	// maxCached bounds the cache. The host serves only a few projects at a time.
 	maxCached = 16
-	// freshMS is for how long a result counts, so that not every pass asks the index.
+	// freshMS is how long a result is used. So not every pass has to ask the index.
 	freshMS = 60_000
 )
 
@@ -55,7 +55,7 @@ type Question struct {
 	Directory, Project string
 	// IndexDir is the directory of the index of messages, which knows what was read.
 	IndexDir string
-	// MinReads is the number of sessions that must have read a file.
+	// MinReads is the number of sessions that must have read a file before it counts as a key file.
 	MinReads int
 	// Shown are files that the answer describes even if they are no key files.
 	Shown []string
@@ -68,7 +68,7 @@ func (r *Reader) Read(ctx context.Context, q Question) ([]history.KeyFile, error
 	if files, ok := r.lookUp(key); ok {
 		return files, nil
 	}
-	done := r.running.DoChan(key, func() (any, error) { // it may outlive this pass, and then serves the next one
+	done := r.running.DoChan(key, func() (any, error) { // the read may outlive this pass; then its result serves the next pass
 		files, err := r.read(context.WithoutCancel(ctx), q)
 		if err == nil {
 			r.store(key, files)
@@ -184,7 +184,8 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place is the directory of a session, as its calls name it and without links, and the root of its repository.
+// A place is a session's directory: first as the session's calls name it, then with its links resolved. root is the
+// root of its repository.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {
@@ -211,7 +212,8 @@ func (in place) path(named string) string {
 	return filepath.ToSlash(below)
 }
 
-// isPlain reports whether a path is that of a source file which somebody wrote, and has no invisible characters.
+// isPlain reports whether a path belongs to a source file of the project itself, not of a library, and has only visible
+// characters.
 func isPlain(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if strings.HasPrefix(segment, ".") || segment == "node_modules" || segment == "vendor" {

@@ -43,7 +43,7 @@ func (b *bench) write(name, content string) {
 	must(b.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// reads adds sessions in a directory, each of which has read these files.
+// reads adds sessions in a directory. Each of them has read all of these files.
 func (b *bench) reads(sessions int, directory string, paths ...string) {
 	b.t.Helper()
 	x, err := index.Open(b.t.Context(), b.indexDir)
@@ -67,7 +67,7 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file, with "gone" or "no outline" if so.
+// found returns "PATH=READS" for each file, and adds "gone" or "no outline" to a file that is gone or has no outline.
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)
@@ -111,7 +111,7 @@ func TestMostReadFilesComeFirst(t *testing.T) {
 	b.expect("with shown files", "a.go=3, b/c.py=0 gone, d.ts=0", "b/c.py", "a.go", "d.ts")
 }
 
-// H34: a repository may link a file to a private one, or hold a file that is no text or has no end. The paths come from
+// H34: a file in a repository may be a link to a private file, may be no text, or may never end. The paths come from
 // models, and may lead out of the project.
 func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b := newBench(t)
@@ -135,7 +135,7 @@ func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b.expect("hostile", "real.go=5")
 }
 
-// A result counts for a minute, so that not every pass asks the index.
+// A result is used for a minute. So not every pass has to ask the index.
 func TestKeyFilesAreKeptForAMinute(t *testing.T) {
 	b := newBench(t)
 	b.write("a.go", "package a\nfunc F() {}")
@@ -188,7 +188,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// The files of a stranger must not take long. The patterns of Go take linear time.
+// Outlining a stranger's file must not take long. Go's regular expressions take linear time.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte("package a\nfunc F() {}\nclass A:\n  def f()"))
 	f.Fuzz(func(t *testing.T, source []byte) {

@@ -17,9 +17,9 @@ const (
 	maxLine  = 160
 )
 
-// languages outlines a source by the ending of its file. Go has a parser in its library. For the others, no parser in pure
-// Go was found that is free, and knows declarations: a highlighter (chroma) adds 6 MB and finds no function in TypeScript.
-// Their declarations begin a line, so a pattern finds them.
+// languages has, by file extension, the functions that outline a source. Go's own library has a parser for Go. For the
+// other languages, there is no suitable parser in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in
+// TypeScript. But their declarations begin a line, so a pattern finds them.
 var languages = map[string]func([]byte) []string{
 	".go": ofGo,
 	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
@@ -39,13 +39,13 @@ var (
 	shell   = lines(regexp.MustCompile(`^(?:function )?[\w-]+ ?\(\)|^function [\w-]+`))
 )
 
-// control are words in front of a bracket that call or branch, and declare nothing.
+// control matches a line that begins with a word such as if or return, and so declares nothing.
 var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
 
-// value is the value of a constant, which is no part of an outline.
+// value matches a declaration with a value. An outline shows only its first group, which ends before the value.
 var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
 
-// lines returns a function that keeps the lines that a pattern finds, up to their bodies.
+// lines returns a function that keeps each line that a pattern finds, without the body that begins in it.
 func lines(pattern *regexp.Regexp) func([]byte) []string {
 	return func(source []byte) (kept []string) {
 		for line := range strings.Lines(string(source)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A Learner learns from the requests of sessions: which rules a project regrets, how long providers keep a
-// prefix, how they count tokens, and how long a prompt they take.
+// A Learner learns from the requests of sessions: which rules a project regrets, how long providers keep a prefix, how
+// they count tokens, and how long a prompt may be.
 type Learner struct{ Options }
 
 // Options configure a Learner.

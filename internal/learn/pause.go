@@ -16,7 +16,7 @@ import (
 type pause struct {
 	model schema.Model
 	npm   string
-	// The cache was idle for atLeast to atMost before the request.
+	// Before the request, the cache was idle for a time between atLeast and atMost.
 	atLeast, atMost time.Duration
 	// shared is the number of tokens before the first message, for example the system prompt. The requests of
 	// other sessions also keep this part in the cache. kept is the size of the messages that are unchanged
@@ -27,13 +27,13 @@ type pause struct {
 	isWhole bool
 }
 
-// pauses holds the pause before the newest pass of a session. It is nil after the pass's usage is known, and if
-// that usage would prove nothing.
+// pauses holds the pause before the newest pass of a session. The pause is nil once the pass's usage is known, or if
+// this usage would prove nothing.
 var pauses = session.NewSlot[*pause]()
 
-// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells
-// whether the cache survived a pause. If a prompt repeats fewer, we cannot tell a read of the messages from a
-// read of the shared part, because the size of the shared part is only an estimate.
+// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells whether the
+// cache survived a pause. If a prompt repeats fewer tokens, its usage does not show whether the messages were read, or
+// only the shared part, because the size of the shared part is only an estimate.
 const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before the pass, or nil if the pass's usage will prove nothing. It must be

@@ -30,8 +30,8 @@ type regret struct {
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects the removed content that the new messages read again. The pass stores it. If the
-// database is busy, a later pass does.
+// noteRereads collects the removed content that the new messages read again. The pass stores these facts. If the
+// database is busy, a later pass stores them.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {

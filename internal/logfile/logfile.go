@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// maxBytes is the size at which a log file is renamed. The renamed file replaces the one that was renamed
-// before.
+// maxBytes is the size at which a log file is renamed. The renamed file replaces the file that was renamed before.
 const maxBytes = 10 << 20
 
 // A File is an append-only file that keeps one predecessor. It is safe for concurrent use.

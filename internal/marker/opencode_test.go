@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// The pipeline knows a marker by the provider that package opencodedb writes.
+// The pipeline recognises a marker by the provider that package opencodedb writes.
 func TestPipelineKnowsOurMarkers(t *testing.T) {
 	if pipeline.MarkerProvider != opencodedb.Provider {
 		t.Errorf("the pipeline looks for %q, the rows name %q", pipeline.MarkerProvider, opencodedb.Provider)

@@ -34,14 +34,14 @@ type Markers interface {
 // markers hold the marker that a publication asks for, and the marker that is set.
 type markers struct {
 	pending pendingMarker
-	// pendingText is the stored form of pending. The store clears the pending marker only if its text still
-	// equals this one.
+	// pendingText is the stored form of pending. The store clears the pending marker only if its text still equals
+	// pendingText.
 	pendingText string
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker after the message with this ordinal. Its members are in alphabetical order,
-// so that two equal pending markers have the same JSON text.
+// A pendingMarker asks for a marker after the message with this ordinal. Its fields are in alphabetical order, so that
+// two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
@@ -157,7 +157,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	}
 	to := now.place(chronicle.Place{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID})
 	if to.Ordinal <= m.applied.Ordinal {
-		return markerTask{}, false // the marker moves only when the head pins newer prompts
+		return markerTask{}, false // the marker can move only when the head no longer pins the older prompts
 	}
 	return markerTask{to: to, done: m.pendingText}, true
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The vector TV-23 says which markers are no longer needed. The compartments are 1-4 and 5-7.
+// The compartments are 1-4 and 5-7.
 func TestMarkerOutcomes(t *testing.T) {
 	two := []chronicle.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {

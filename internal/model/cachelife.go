@@ -19,7 +19,8 @@ func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Conf
 	return b
 }
 
-// CliffOf returns the cliff in the prices of a model: the user's, or else the known one.
+// CliffOf returns the cliff in a model's prices, which is the prompt size above which a request costs more: the user's
+// setting, or else the known cliff.
 func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
 	if above, factor, isSet := config.PriceCliff(cfg, m.Provider, m.ID); isSet {
 		return route.Cliff{Above: above, Factor: factor}

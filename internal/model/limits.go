@@ -24,9 +24,9 @@ const (
 	maxPromptLimit = 10_000_000
 )
 
-// If an input limit is below smallInput, it is used only if the whole window is less than farFromInput times
-// as large. For example, the input limit of a model with 400,000 tokens was once read as 6,748, from a file
-// that was still being written.
+// If an input limit is below smallInput, it is used only if the whole window is less than farFromInput times as large.
+// For example, if a harness reads its catalogue from a file that is still being written, the input limit of a model
+// with 400,000 tokens may appear as 6,748.
 const (
 	smallInput   = 20_000
 	farFromInput = 10

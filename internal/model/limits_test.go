@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A41: once, a limit was read from a half-written file, or the whole window was
-// used as the limit of the prompt.
+// A41: a limit from a half-written file does not count, and the whole window is not the limit of the prompt if an input
+// limit is known.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

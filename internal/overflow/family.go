@@ -84,7 +84,7 @@ func compile(expression string) pattern {
 // excess ("by 4200 tokens").
 var anyMaximum = compile(`max(?:imum)?[^0-9.\n]{0,20}context (?:length|size|window)(?: is| of|:)?[ (]{1,2}` + number)
 
-// rateLimit recognises a quota. For example, "exceeds the limit of 30000 tokens per minute" passes after a
+// rateLimit recognises a quota. For example, the refusal "exceeds the limit of 30000 tokens per minute" ends after a
 // minute, so 30,000 must not be read as the model's prompt limit.
 var rateLimit = compile(`rate[ _-]?limit|tokens? per (?:min|hour|day|sec)|requests? per (?:min|hour|day|sec)|\b[rt]p[md]\b|too many requests`)
 

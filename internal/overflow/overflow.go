@@ -96,8 +96,8 @@ func detectText(text string, status int) (Overflow, bool) {
 	return o, true
 }
 
-// isTooLargeByStatus recognises a refusal by HTTP status 413. A bare 413 may mean anything, so the text must
-// also mention a prompt, a request or a size.
+// isTooLargeByStatus recognises a refusal by HTTP status 413. The status alone may have another reason, so the text
+// must also mention a prompt, a request or a size.
 func isTooLargeByStatus(text string, status int) bool {
 	return (status == 413 || standalone413().MatchString(text)) && aboutPrompt().MatchString(text)
 }

@@ -158,8 +158,7 @@ func TestTheBodySaysWhatTheMessageLeavesOut(t *testing.T) {
 	}
 }
 
-// If OpenCode itself has classified the error as an overflow, that is enough, even if we do not know the
-// wording.
+// If OpenCode itself has classified an error as an overflow, Detect reports it, even if the wording is unknown.
 func TestTheHarnessMayKnowBetter(t *testing.T) {
 	got, ok := Detect(json.Value(`{"name":"ContextOverflowError","data":{"message":"Zu lang"}}`))
 	if !ok || got.LimitTokens != 0 {
@@ -206,7 +205,7 @@ func TestTheCodeTellsWhereTheMessageDoesNot(t *testing.T) {
 			t.Errorf("%s is taken for an overflow: %+v", value, got)
 		}
 	}
-	// If the code is known and the rest of the object is not, Detect still reads the rest.
+	// Even if the form of the object is unknown, Detect reads its whole text.
 	if got, ok := Detect(json.Value(`{"error":{"type":"x","detail":"exceeds the limit of 128000"}}`)); !ok || got.LimitTokens != 128_000 {
 		t.Errorf("%+v, %t", got, ok)
 	}

@@ -137,9 +137,9 @@ func (ps *Pass) answer() schema.WireMutation {
 	s.Revision = ps.e.Serial.Next()
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
-		// Until a first pass is stored, System leaves the prompt unchanged. So this request has a different
-		// system prompt from the next one, and thinking in its answer will be invalid there. Without a token, no
-		// thinking of this answer is bound (F21 in docs/defects.md).
+		// Until a first pass is stored, System does not change the prompt. So this request and the next one have
+		// different system prompts, and the thinking of this request's answer is invalid in the next one. Without the
+		// token m.Wire, the host binds none of this thinking (F21 in docs/defects.md).
 		m.Wire = ""
 	}
 	if ps.Decision.Verdict != schema.Steady {

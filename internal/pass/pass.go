@@ -68,8 +68,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times its size, and the host may then be idle for minutes. So the host returns
-// that memory to the system as soon as the harness has its answer.
+// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the host
+// returns that memory to the system as soon as the harness has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -110,7 +110,7 @@ type Pass struct {
 	window  model.Window
 	Life    route.Belief
 	Fresh   []frozen.Unit
-	// Covered is the number of messages that the head stood for before the pass.
+	// Covered is the number of messages that the head covered before the pass.
 	Covered     int
 	refusedGone bool // see isRefusedGone
 	// SystemChanged means that the system prompt has changed since the newest stored pass.
@@ -366,9 +366,9 @@ func (ps *Pass) isOverflow() bool {
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// isRefusedGone reports whether the refusal says nothing about the current prompt: the user has taken back the
-// refused prompt, and what stands there now is shorter, or the refused prompt was not the wire, because the
-// harness did not reach the host.
+// isRefusedGone reports whether the refusal says nothing about the current prompt. There are two such cases. The user
+// has taken back the refused prompt, and the prompt is now shorter. Or the refused prompt was not the host's wire,
+// because the harness could not reach the host.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {

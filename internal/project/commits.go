@@ -32,16 +32,16 @@ func Head(ctx context.Context, directory string) (string, error) {
 	return head, err
 }
 
-// Bounds of one commit: a longer message is most likely data. A message may hold any byte but the end of a record: with
-// another one, it could forge the next commit.
+// A message of more than maxMessage bytes is most likely data. recordEnd is the only byte that no message can contain.
+// If a record ended with another byte, a message with this byte could forge the next commit.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"
 	recordEnd  = 0
 )
 
-// A Span says which commits are read: those that lead to Head, but not to Known unless it is "", and that were made
-// after Since, at most Limit of them.
+// A Span says which commits are read: at most Limit commits that lead to Head and were made after Since. If Known is
+// not "", the commits that lead to Known are left out.
 type Span struct {
 	Head, Known string
 	Since       time.Time
@@ -105,9 +105,10 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 	}
 }
 
-// Merged reports whether a branch contains a commit, or its changes as one commit (a squash). The commit is the newest of the branch named
-// branch, or seen if that branch is gone. newest is the commit, "" if it is not known. Without a name, into is the main
-// branch. The names must be valid names of branches, and no patterns.
+// Merged reports whether a branch was merged into the branch into: into contains the newest commit of the branch, or
+// one commit with all of its changes (a squash). newest is this newest commit. If the branch is gone, it is seen; ""
+// means that it is not known. If into is "", it is the main branch. Both names must be valid names of branches, and no
+// patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -128,7 +129,7 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 	}
 	tips, err = tipsOf(ctx, directory, nil, targets...)
 	slices.Sort(tips)
-	for _, tip := range slices.Compact(tips) { // a clone and origin mostly have the same
+	for _, tip := range slices.Compact(tips) { // a branch here and its copy at origin often end with the same commit
 		isMerged, err = isSquashed(ctx, directory, newest, tip)
 		if err != nil || isMerged {
 			break
@@ -137,8 +138,8 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 	return newest, isMerged, err
 }
 
-// tipsOf returns the newest commits of branches, here and at origin, as far as there are such branches. HEAD stands for the
-// main branch of origin.
+// tipsOf returns the newest commit of each of the branches, here and at origin. A branch may be missing in both places.
+// The name HEAD means the main branch of origin.
 func tipsOf(ctx context.Context, directory string, options []string, branches ...string) (tips []string, err error) {
 	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, options...)
 	wanted := map[string]bool{}

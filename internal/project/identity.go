@@ -83,8 +83,8 @@ func Root(directory string) string {
 	return cmp.Or(root, directory)
 }
 
-// repositoryOf returns the nearest directory, from a directory on upwards, that has a .git, as a repository, a linked
-// worktree and a submodule do, or "". It fails if it cannot tell.
+// repositoryOf returns the nearest directory with a .git: directory itself, or a directory above it. A repository, a
+// linked worktree and a submodule have a .git. If there is none, root is "". repositoryOf fails if it cannot find out.
 func repositoryOf(directory string) (root string, err error) {
 	directory, err = filepath.EvalSymlinks(directory)
 	if err != nil {

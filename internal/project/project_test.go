@@ -155,8 +155,8 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A repository that was only cloned executes nothing, whatever its configuration says. Nor can it make git look
-// for another repository elsewhere.
+// A repository that was only cloned executes nothing, whatever its configuration says. It also cannot make git use
+// another repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -183,7 +183,7 @@ func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	wantIdentity(t, site, identity)
 	wantNone(t, "")
 
-	// The root commit is missing, and a remote has promised it.
+	// The root commit is missing, but the configuration says that a remote has it.
 	root := strings.TrimPrefix(identity, gitPrefix)
 	if err := os.Remove(filepath.Join(site, ".git", "objects", root[:2], root[2:])); err != nil {
 		t.Fatal(err)

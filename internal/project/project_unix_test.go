@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// A repository of another user is not trusted, and an unreadable one may be readable later.
+// A repository of another user is not trusted. A repository that cannot be read may be readable later, so its identity
+// is unknown.
 func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
 	dotGit := filepath.Join(site, ".git")
-	if os.Getuid() == 0 { // root can read everything, and can give files away
+	if os.Getuid() == 0 { // root can read everything, and can give files to other users
 		for _, file := range []string{site, dotGit} {
 			if err := os.Chown(file, 12345, -1); err != nil {
 				t.Fatal(err)

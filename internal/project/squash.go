@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// maxSquashed bounds the commits of a target among which a squashed branch is looked for.
+	// maxSquashed bounds the commits of a target that are compared with a branch.
 	maxSquashed = "200"
 	// maxPatches bounds the patches that are compared, in bytes.
 	maxPatches = 32 << 20
 )
 
-// isSquashed reports whether one of the commits that lead to target has the patch of a whole branch, which ends with the commit
-// newest: the branch was merged by a squash. It also finds a branch whose only commit was picked or rebased.
+// isSquashed reports whether a branch was merged by a squash: one of the commits that lead to target has the same patch
+// as the whole branch. newest is the newest commit of the branch. isSquashed also finds a branch of one commit that was
+// cherry-picked or rebased.
 func isSquashed(ctx context.Context, directory, newest, target string) (bool, error) {
 	base, err := git(ctx, directory, "merge-base", target, newest)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // they have nothing in common
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // the two commits have no common ancestor
 		return false, nil
 	}
 	if err != nil || !commit.MatchString(base) {
@@ -28,7 +29,7 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 	}
 	changed, err := git(ctx, directory, "diff-tree", "-r", "--name-only", "--no-renames", "-z", base, newest, "--")
 	path, _, _ := strings.Cut(changed, "\x00")
-	if err != nil || path == "" { // a branch that changes nothing is in no commit
+	if err != nil || path == "" { // a branch without changes counts as not merged
 		return false, err
 	}
 	// Only commits that change the first path can have the patch.

@@ -87,8 +87,8 @@ func TestLargestDocument(t *testing.T) {
 	}
 }
 
-// Bug class H34: once, a repository linked a document to a private file, and the file's content was sent to
-// the model. Now no link is followed, not even one inside the project.
+// Bug class H34: a repository may link a document to a private file, whose content would be sent to the model. So no
+// link is followed, not even a link inside the project.
 func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	outside := write(t, t.TempDir(), "id_ed25519", "secret")
 	for name, target := range map[string]string{
@@ -231,7 +231,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	var r Reader
 	hanging := make(chan struct{})
 	begun := make(chan struct{})
-	first := r.running.DoChan(dir, func() (any, error) { // this call stands for a read that hangs
+	first := r.running.DoChan(dir, func() (any, error) { // this call imitates a read that hangs
 		close(begun)
 		<-hanging
 		return Docs{}, nil

@@ -10,27 +10,41 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// attached is what the user wants the model to get with the next message.
-var attached = session.NewLastingSlot[string]()
+// An attachment is what the user wants the model to get with the next message.
+type attachment struct {
+	text string
+	end  func() // ends the work on a better text; it may be nil
+}
 
-// Attach keeps a text for the next prompt of a session, in place of an earlier one. It is data: it can quote anything.
-// The caller holds the session's lock.
-func (pr *Prompts) Attach(s *session.Session, text string) { *attached.Of(s) = text }
+var attached = session.NewLastingSlot[attachment]()
+
+// Attach keeps a text for the next prompt of a session, in place of an earlier one. It is data: it can quote anything. When
+// the prompt is there, or when another text replaces this one, end is called, unless it is nil. The caller holds the
+// session's lock.
+func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
+	a := attached.Of(s)
+	if a.end != nil {
+		a.end()
+	}
+	*a = attachment{text, end}
+}
 
 // augment adds what the user has asked for to a new prompt, as a note of the host. If the pass fails, the prompt goes
 // without it.
 func (pr *Prompts) augment(ps *pass.Pass) {
 	s := ps.Session
-	text := attached.Of(s)
+	a := attached.Of(s)
 	isPrompt := func(n pipeline.New) bool { return n.Part.Kind == transcript.Text && n.Message.Role == transcript.User }
-	if *text == "" || !slices.ContainsFunc(s.Pipe.News(), isPrompt) {
+	if a.text == "" && a.end == nil || !slices.ContainsFunc(s.Pipe.News(), isPrompt) {
 		return
 	}
 	tag := s.Pipe.NotePlace()
 	if tag == 0 {
 		return
 	}
-	ps.Note(tag, "<sidekick-augmentation>\n"+format.WithoutMarkup(*text)+"\n</sidekick-augmentation>")
-	pr.Log.Debug("added findings to a prompt", "session", s.Key.Session, "pass", s.Row.Passes+1, "tag", tag)
-	*text = ""
+	if a.text != "" {
+		ps.Note(tag, "<sidekick-augmentation>\n"+format.WithoutMarkup(a.text)+"\n</sidekick-augmentation>")
+		pr.Log.Debug("added findings to a prompt", "session", s.Key.Session, "pass", s.Row.Passes+1, "tag", tag)
+	}
+	pr.Attach(s, "", nil)
 }

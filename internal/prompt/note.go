@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// maxReady bounds the notes of one reminder, and maxQuoted the text of each, in bytes. ctx_note shows all of it.
+	// maxReady bounds the notes of one reminder. maxQuoted bounds the text of each note, in bytes; ctx_note shows the
+	// whole text.
 	maxReady  = 3
 	maxQuoted = 400
 )
 
-// told are the ready notes of which a session's model was told, and that no pass has stored yet.
+// told holds the ready notes that the model has been told of, until a pass has stored that it was told.
 var told = session.NewSlot[[]int64]()
 
 // tellReady tells the model which of its notes are ready, for example a note that waited for a file. It tells of each note

@@ -29,8 +29,8 @@ type Block struct {
 	Breakpoint bool
 }
 
-// Tokens is the provider's count of one request. Fresh, Write and Read add up to the size of the prompt.
-// Output is the size of the answer. A Cache does not know it.
+// Tokens is the provider's count of one request. Fresh, Write and Read add up to the size of the prompt. Output is the
+// size of the answer, which a Cache does not know.
 type Tokens struct {
 	Fresh  int `json:"fresh"`
 	Write  int `json:"written"`

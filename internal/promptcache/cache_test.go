@@ -205,7 +205,7 @@ func genPrompt(minBlocks int) *rapid.Generator[[]Block] {
 		n := rapid.IntRange(minBlocks, 60).Draw(t, "blocks")
 		blocks := make([]Block, n)
 		for i := range blocks {
-			// There are only a few contents, so that prompts share prefixes.
+			// The contents are few, so that different prompts often share a prefix.
 			content := rapid.SampledFrom([]int{1, 40, 500, 900}).Draw(t, "content")
 			blocks[i] = Block{
 				Hash:       HashOf(fmt.Appendf(nil, "%d/%d", i, content)),

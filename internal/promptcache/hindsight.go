@@ -31,10 +31,10 @@ type Piece struct {
 	From int
 }
 
-// Busts returns the cost of a session that busts directly before each of the given requests. These are numbers,
-// counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost consists of the
-// price of the busts, and of the price of carrying ready pieces. All other costs do not depend on the times of the
-// busts.
+// Busts returns the cost of a session that busts directly before each of the given requests. before holds the numbers
+// of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost
+// consists of the price of the busts, and of the price of carrying ready pieces. All other costs do not depend on the
+// times of the busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {

@@ -44,7 +44,7 @@ func TestHindsight(t *testing.T) {
 		"the cache is lost":           {session(2, 4), nil, 40 + 40*10 + 40, []int{2}, 40, 0},
 		"nothing is ready":            {session(0, 4), []int{0, 1}, 10 * 9, []int{1}, 10 * 9, 0},
 		"two pieces, one after other": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{1, 2}, 10*9 + 13*9, []int{1}, 10*9 + 2*5, 0},
-		// At request 2, the prompt has 110 tokens. Without the 45 useless ones, 65 are left, and the 15 after the
+		// At request 2, the prompt has 110 tokens. Without the 45 useless tokens, 65 are left, and the 15 after the
 		// first 50 are sent again.
 		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
 		// The provider finds only the start of the prefix before the second piece, so 65 tokens are sent again.
@@ -151,9 +151,9 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 }
 
 // rentOrBuy returns the busts of a session that makes a bust when the rent since the last bust, including the rent of
-// the next request, reaches the price. It knows no later request. With lumps, it decides as a pass does: if at least
-// lump tokens become ready at once, it expects the next lump after as many requests as lie between the last two
-// lumps, and adds the rent until then.
+// the next request, reaches the price. It knows no later request. With lumps, it decides as a pass does. If at least
+// lump tokens become ready at once, it expects the next lump after as many requests as lie between the last two lumps.
+// Then it adds the rent until the next lump.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -170,8 +170,8 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	return busts
 }
 
-// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice: before each bust it has
-// paid less rent than the price, and any other choice has paid that rent, or a bust.
+// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust, it has
+// paid less rent than the price of the bust. Until then, any other choice has paid this rent, too, or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// All that a request adds is useless from the next request on, and the provider always reads the same

@@ -25,7 +25,7 @@ type Stored struct {
 	Source string
 	// Stamp changes if the session changes.
 	Stamp string
-	// Messages is the number of messages, or 0 if only reading the session tells it.
+	// Messages is the number of messages, or 0 if it is unknown until the session is read.
 	Messages int
 }
 
@@ -37,7 +37,7 @@ func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.Harn
 type Source struct {
 	Harness schema.Harness
 	Path    string
-	// Sessions are those of each version of the harness, those that were used last first.
+	// Sessions are the sessions of all versions of the harness, the most recently used first.
 	Sessions []Stored
 }
 
@@ -107,7 +107,7 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// files returns the files that hold one session each, program by program, those that were written last first.
+// files returns the files that hold one session each, program by program, the most recently written first.
 func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
 	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
 	for _, harness := range Readable {
@@ -118,7 +118,7 @@ func (r Reader) files(ctx context.Context, failed func(string, error)) (all []So
 	return all
 }
 
-// filesWith returns the files that hold a session. read returns that session. Without one, it returns nil.
+// filesWith returns the files that hold a session. read returns the session of a file, or nil if the file holds none.
 func filesWith(ctx context.Context, harness schema.Harness, paths []string, read func(path string) (*Stored, error), failed func(string, error)) (all []Source) {
 	at := map[string]time.Time{}
 	for _, path := range paths {

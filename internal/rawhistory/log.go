@@ -25,8 +25,8 @@ type logFormat struct {
 	// "%" for the id of the session.
 	dirs  func(Reader) []string
 	names []string
-	// head reads one of the first lines, until one tells the directory. It returns false if the file is not such a
-	// log.
+	// head reads one of the first lines. It is called for one line after the other, until a line names the directory.
+	// It returns false if the file is not such a log.
 	head func(number int, line []byte, h *logHead) bool
 	// steps reads a log once, and returns its steps.
 	steps func(ctx context.Context, file io.ReaderAt, size int64) ([]logStep, error)
@@ -57,15 +57,16 @@ type span struct {
 	length int
 }
 
-// A logStep is a message as the lines that hold it: a prompt, or the parts of an answer with the results of its calls.
+// A logStep is a message, as a list of the lines that hold it: a prompt, or the parts of an answer with the results of
+// its calls.
 type logStep struct {
 	key            string // empty if the message is unreadable
 	lines, results []span
 	size           int
 }
 
-// fits reports whether another line fits into the step. The bound is that of one line, so that a step needs no more
-// memory than a line.
+// fits reports whether another line fits into the step. The lines of a step together have the same bound as one line,
+// so that a step needs no more memory than a line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {
@@ -179,8 +180,8 @@ func (r Reader) logsOf(format *logFormat, id string) (paths []string) {
 	return paths
 }
 
-// logAt reads the beginning of a log. It returns nil if the file holds no session, or that of a subagent: there, a
-// model wrote the prompts.
+// logAt reads the beginning of a log. It returns nil if the file holds no session, or the session of a subagent, whose
+// prompts a model wrote.
 func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, error) {
 	format := logFormats[harness]
 	f, size, err := openPlain(path)
@@ -270,7 +271,7 @@ func piStepOf(key string, m logMessage, results []logResult) json.Value {
 }
 
 // promptOf returns the message for the parts of a prompt. If the prompt is a command that the user has run in the
-// program, so is the message.
+// program, the message is a command, too.
 func promptOf(blocks []logBlock, isTyped bool, timestamp string) logMessage {
 	m := logMessage{Role: "user", Content: blocks, Timestamp: unixMilliseconds(timestamp)}
 	if !isTyped {

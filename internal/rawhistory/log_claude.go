@@ -21,7 +21,7 @@ var claudeLog = logFormat{
 	message: claudeMessage,
 }
 
-// A claudeLine is a line of a log. Lines with an UUID form a tree.
+// A claudeLine is a line of a log. Lines with a UUID form a tree.
 type claudeLine struct {
 	Type              string     `json:"type"`
 	Subtype           string     `json:"subtype"`
@@ -99,7 +99,7 @@ func (l *claudeLine) body() (b claudeBody) {
 	return b
 }
 
-// isTyped reports whether the user wrote the texts of a prompt. Older versions do not tell the origin. There, texts
+// isTyped reports whether the user wrote the texts of a prompt. Older versions do not store the origin. Their texts
 // beside results count as the program's.
 func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
@@ -134,7 +134,7 @@ type claudeEntry struct {
 	isPrompt bool
 	// parent is the index of the line before this one on its branch, or -1.
 	parent int
-	// calls are the ids of the calls in the line, or of those whose results it holds.
+	// calls are the ids of the calls in the line, or of the calls whose results it holds.
 	calls []string
 }
 
@@ -206,8 +206,8 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 	return steps, nil
 }
 
-// claudeEntryOf describes a line, unless it belongs to no branch. last is the index of the entry before it. A parent
-// that the file lacks was most likely that line.
+// claudeEntryOf describes a line, unless it belongs to no branch. last is the index of the entry before it. If the file
+// lacks the line's parent, the parent was most likely that entry.
 func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, id string, ok bool) {
 	var l claudeLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -345,7 +345,7 @@ func exitOfClaude(result *claudeBlock) *int {
 var (
 	claudeExit   = regexp.MustCompile(`^(?:Error: )?Exit code (\d{1,9})\b`)
 	inBackground = regexp.MustCompile(`^Command (?:running|was manually backgrounded)`)
-	// userRan finds the command that the user ran in Claude Code or in Codex, and there also its result.
+	// userRan finds the command that the user ran in Claude Code or in Codex, and for Codex also its result.
 	userRan = regexp.MustCompile(`(?s)^\s*(?:<bash-input>(.*)</bash-input>\s*$|<user_shell_command>\s*<command>\n(.*?)\n</command>\s*<result>\s*Exit code: (-?\d{1,9})\n(.*?)</result>\s*</user_shell_command>\s*$)`)
 )
 

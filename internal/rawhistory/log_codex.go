@@ -122,7 +122,7 @@ func codexHead(number int, line []byte, h *logHead) bool {
 // codexSteps makes the steps. The log has no ids of messages, but it only grows, so a step's key is its offset.
 func codexSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	byCall := map[string]int{}
-	answer := -1 // the step of the answer that goes on
+	answer := -1 // the step of the answer that has not ended
 	err = eachLine(ctx, file, size, func(_ int, line []byte, at span) error {
 		item, err := codexItemIn(line)
 		if err != nil {
@@ -218,8 +218,8 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// call returns the call of an item. A command given as a list of words becomes one text. A patch gets the name of
-// argument that other harnesses use.
+// call returns the call of an item. A command given as a list of words becomes one text. The argument of a patch gets
+// the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // Each log in testdata has the lines that the program writes, and some that it does not. A golden file has its
-// messages. What they must not show as the user's words, the logs call a giraffe.
+// messages. Every text that must not be shown as the user's words mentions a giraffe.
 func TestSessionLogsReadAsTheirGoldenFiles(t *testing.T) {
 	for _, c := range []struct {
 		harness      schema.Harness

@@ -222,8 +222,8 @@ func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	}
 }
 
-// addFile adds an attached file. OpenCode sends texts, directories and images, the releases also PDF. It leaves
-// out every other file.
+// addFile adds an attached file. OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode
+// leaves out every other file.
 func (s *step) addFile(f *storedFile, isRelease bool) {
 	path := ""
 	if u, err := url.Parse(f.Source.URI); err == nil && u.Scheme == "file" {

@@ -121,8 +121,8 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 gives the messages of version 1 their old ids, and puts OpenCode's own texts behind the prompt into
-// a message of their own. It loses pruned output, and the prompt at a compaction marker.
+// Version 2 gives the messages of version 1 their old ids, and moves OpenCode's own texts, which follow a prompt, into
+// a separate message. It loses pruned output, and the prompt at a compaction marker.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -161,7 +161,7 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	if got := texts(all); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	// Under version 1, the session still is what it was.
+	// Read under version 1, the session is unchanged.
 	if all, _ := read(t, at(home), ofOpenCode(), 1, 99); keys(all) != "1=m1 2=m2 3=m3 4=m5" {
 		t.Errorf("version 1: %s", keys(all))
 	}

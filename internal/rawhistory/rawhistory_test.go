@@ -150,7 +150,8 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode writes while its database is read. The reader sees one moment, and blocks no other program.
+// OpenCode writes while its database is read. The reader sees the database as it was at one moment, and blocks no other
+// program.
 func TestOpenCodeWritesMeanwhile(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

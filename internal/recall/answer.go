@@ -54,7 +54,8 @@ func rarePairs(rare []string) (all [][2]string) {
 // maxPairs bounds the pairs of a query.
 const maxPairs = 8
 
-// neighbours returns the terms of a line that stand side by side: the subject of a rule is often such a pair.
+// neighbours returns pairs of terms that are next to each other in a line, because the subject of a rule is often such
+// a pair.
 func (f *finder) neighbours(line string) (all [][2]string) {
 	words := inOrder(line)
 	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
@@ -65,7 +66,8 @@ func (f *finder) neighbours(line string) (all [][2]string) {
 	return all
 }
 
-// chunksWithPairs returns the newest texts with both terms of a pair that were not seen before.
+// chunksWithPairs returns the newest texts that have both terms of a pair. It leaves out rows that are in seen, and
+// adds the new rows to seen.
 func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -88,13 +90,13 @@ func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits [
 	return hits, err
 }
 
-// weight returns how much a term says that n chunks have.
+// weight returns the weight of a term that n chunks have: a rare term says more than a frequent one.
 func (f *finder) weight(n int) float64 {
 	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
 }
 
-// A line of a prompt is answered by a statement that has this share of its content, by weight; and then the statement
-// must add to it.
+// A statement answers a line of a prompt only if it has the share coverage of the line's terms, by weight, and also has
+// other terms, at least as many as addition says.
 const (
 	coverage = 0.6
 	addition = 2
@@ -114,7 +116,7 @@ func (f *finder) answers(line string, asked []string, weights map[string]float64
 			}
 		}
 		matched, covered := matches(has, weights), 0.0
-		if matched < 2 || len(has)-matched < addition && s.is() != rule { // a rule adds that it is one
+		if matched < 2 || len(has)-matched < addition && s.is() != rule { // a rule need not add anything
 			continue
 		}
 		for _, t := range has {
@@ -151,8 +153,8 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how much a line of a prompt has to do with a rule: 1 if the line names the subject of the rule, which is the
-// words before the rule's verb, and otherwise the share of the rule's terms that the line has.
+// bound returns how much a line of a prompt has to do with a rule. If the line names the rule's subject, which is the
+// words before its verb, the result is 1. Otherwise it is the share of the rule's terms that the line has.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {
@@ -174,7 +176,8 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// isAnsweredAnew reports whether a later statement about the terms asked lifts a statement, or says it anew.
+// isAnsweredAnew reports whether a later statement about the terms asked revokes a statement, or says nearly the same
+// again.
 func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
 	has := content(s.text)
 	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })

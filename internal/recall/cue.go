@@ -25,10 +25,10 @@ type cue struct {
 
 func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
 
-// maxPrompt is the most of a prompt that is read, in bytes. A longer one holds pasted data.
+// maxPrompt bounds the part of a prompt that is read, in bytes. A longer prompt holds pasted data.
 const maxPrompt = 4_000
 
-// cueOf returns what a new part names. Directory is that of the session. A prompt shorter than minPrompt, in UTF-16
+// cueOf returns what a new part names. directory is the session's directory. A prompt shorter than minPrompt, in UTF-16
 // units, names nothing.
 func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPrompt int) (c cue) {
 	switch p.Kind {
@@ -82,7 +82,7 @@ func cueOfCall(v *transcript.Vocabulary, p *transcript.Part, directory string) (
 	return c
 }
 
-// seenFrom returns names with the paths of files as seen from the directory of the session.
+// seenFrom replaces the path of each file by its path relative to the directory of the session.
 func seenFrom(directory string, all []name) []name {
 	for i := range all {
 		if n := &all[i]; n.kind == aPath {
@@ -99,7 +99,7 @@ func relative(directory, file string) string {
 	return cleanPath(filepath.ToSlash(file))
 }
 
-// lastLines returns the last lines of an output: a failure often stands there.
+// lastLines returns the last lines of an output, where a failure is often reported.
 func lastLines(output string) string {
 	const lines, most = 2, 400
 	output = strings.TrimSpace(output[max(0, len(output)-most):])

@@ -57,10 +57,10 @@ func signatureOf(line string) signature {
 	return s
 }
 
-// isName reports whether a signature is only a name, for example that of a test. Such a thing may fail for any reason.
+// isName reports whether a signature is only a name, for example the name of a test. A test may fail for any reason.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// frame are words that stand around an error. dull are words that most errors share.
+// frame are words that often surround an error. dull are words that most errors share.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
@@ -92,8 +92,8 @@ func weightOf(w string) float64 {
 	return 1
 }
 
-// isLike reports whether two errors are one: the words of one are those of the other, which may be cut off. If each has
-// words that the other lacks, they are about different things.
+// isLike reports whether two signatures belong to the same error. One of them may be a cut form of the other. If each
+// has words that the other lacks, the errors are different.
 func (s signature) isLike(other signature) bool {
 	if len(s) > len(other) {
 		s, other = other, s
@@ -126,8 +126,8 @@ type failure struct {
 	errors  []signature
 }
 
-// isSame reports whether a stored error is the same failure. If both name something, they must name the same. If they
-// do not, they must be of the same command.
+// isSame reports whether a stored error is the same failure. If both name something, they must name the same thing.
+// Otherwise they must come from the same command.
 func (f *failure) isSame(h *index.Hit) bool {
 	isNamed, isLike := false, false
 	for line := range strings.Lines(h.Text) {
@@ -155,11 +155,12 @@ type remedy struct {
 	sentence, command, file string
 }
 
-// maxSteps is the number of messages in which an error must go away. After more, something else may have helped.
+// maxSteps is the number of messages in which an error must go away. If it takes longer, something else may have
+// helped.
 const maxSteps = 40
 
-// remedyIn returns what made an error go away, from the chunks of its session that follow the error, or nil if nothing
-// did: the command that had failed must run without the error later.
+// remedyIn finds out what made an error go away, from the chunks of its session that follow the error. The command that
+// had failed must later run without the error. Otherwise, remedyIn returns nil.
 func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 	about := strings.TrimSpace(at.Context)
 	main := commandOf(about)
@@ -176,7 +177,7 @@ func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 			isFailed := h.Status != nil && *h.Status != 0 || slices.ContainsFunc(after, func(e index.Hit) bool { return e.Kind == index.Error && e.Message == h.Message && e.Context == h.Text })
 			if !isFailed {
 				end = i
-			} else if h.Status != nil { // another error: this one may be gone, or hidden by the other
+			} else if h.Status != nil { // another error: the first one may be gone, or hidden by this one
 				continue
 			}
 		}

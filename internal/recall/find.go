@@ -15,7 +15,8 @@ type scope struct {
 	// Project is the identity of the only project.
 	project          string
 	harness, session string
-	// Of the session that asks, only the messages up to through and the dropped parts count.
+	// The model of the session that asks still sees its newer messages. So only that session's messages up to through,
+	// and its dropped parts, count.
 	through int
 	dropped []index.Part
 }
@@ -27,13 +28,14 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence, and lead the one before it, if text points to that. For a remedy, both may be empty.
+	// text is a sentence. If it points back to the sentence before it, lead is that sentence. For a remedy, both may be
+	// empty.
 	lead, text string
 	// remedy is set if the fact is what made an error go away.
 	remedy *remedy
 	// asked are the terms of the cue that led to the fact.
 	asked []string
-	// about is a name of the cue. The fact says something about it. It is "" if the fact is about no name.
+	// about is the name in the cue that the fact is about. It is "" if the fact is about no name.
 	about string
 	// score is from 0 to 1.
 	score float64
@@ -46,7 +48,8 @@ const (
 	maxLines     = 6
 	maxHits      = 60
 	maxFollowing = 200
-	// followingRows are the rows after an error that are looked at, with those of other sessions among them.
+	// followingRows is the number of rows after an error that are searched for its remedy. They include rows of other
+	// sessions.
 	followingRows = 2_000
 )
 
@@ -59,7 +62,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts about cues with at least the score least, the best first.
+// find returns the facts about cues, best first. It leaves out the facts whose score is below least.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}
@@ -163,8 +166,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether the model no longer sees a message. It may still see a message that follows an error which it
-// no longer sees.
+// counts reports whether the model no longer sees a message. Even if the model no longer sees an error, it may still
+// see the messages after it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through
@@ -178,7 +181,7 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 // worth is the score of a statement that names what a cue names.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// names finds the rules and decisions about the names of a cue. A prompt is also told of findings.
+// names finds the rules and decisions about the names of a cue. For a prompt, it also returns findings.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
@@ -214,7 +217,7 @@ func queriesOf(n name) (all [][]string) {
 				all = append(all, terms.Of(dir))
 			}
 		}
-	case aCommand: // a rule may be about all uses of the program's part
+	case aCommand: // a rule may be about all uses of the program's subcommand
 		words := strings.Fields(n.text)
 		all = append(all, terms.Of(strings.Join(words[:min(len(words), 2)], " ")))
 	default:
@@ -293,7 +296,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// isSuperseded reports whether a later sentence about the same name lifts a statement, or says anew what it says.
+// isSuperseded reports whether a later sentence about the same name revokes a statement, or replaces it.
 func isSuperseded(s *spoken, all []spoken) bool {
 	for i := range all {
 		later := &all[i]
@@ -323,7 +326,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of some terms that are among others; 1 if there are none.
+// share returns the share of the terms `of` that are among the terms `in`; 1 if there are no terms.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

@@ -173,7 +173,7 @@ func newCourtroom(t testing.TB, file string) *courtroom {
 	for n, j := range c.cases {
 		j.script(n)
 		all := j.sessions
-		if n%4 == 0 { // enough for the frequencies of words, and faster
+		if n%4 == 0 { // a quarter of the cases is enough for the frequencies of words, and faster
 			noisy := &scripted{id: fmt.Sprintf("ses_%d_noise", n), project: fmt.Sprint("git:case", n)}
 			noisy.messages = messages(noisy.id, 0, strings.Split(strings.TrimSpace(string(noise)), "\n"))
 			all = append(all, noisy)

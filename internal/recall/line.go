@@ -45,7 +45,8 @@ func (f *fact) line(harness, session string) string {
 	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
 }
 
-// quote returns what a fact says. If the sentence before does not fit, only the name stands in its place.
+// quote returns what a fact says. If the sentence before the text does not fit, the name that the fact is about takes
+// its place.
 func (f *fact) quote(budget int) string {
 	if f.lead == "" {
 		return quote(f.text, f.about, budget)

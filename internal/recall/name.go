@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// A name is a word by which a text means one thing, for example a file, a symbol or an error code.
+// A name is a word for one particular thing, for example a file, a symbol or an error code.
 type name struct {
 	text string
 	kind nameKind
@@ -79,7 +79,8 @@ func isPath(word string) bool {
 	case extension.MatchString(base):
 		return !slices.Contains(notFiles, strings.ToLower(base)) && !strings.Contains(word, "()")
 	}
-	// A directory: "internal/gen" or "migrations/". A single slash between two words, as in "and/or", is none.
+	// The word is a directory, such as "internal/gen" or "migrations/". A single slash between two words, as in
+	// "and/or", makes no directory.
 	inner := strings.Trim(word, "/")
 	return len(inner) > 2 && (strings.HasSuffix(word, "/") || strings.Count(inner, "/") >= 1) && strings.ContainsFunc(inner, unicode.IsLetter) && !slices.Contains(notDirectories, strings.ToLower(inner))
 }
@@ -130,11 +131,11 @@ var withSubcommand = []string{
 // beforeSubcommand are words that stand between a program and its subcommand, for example "exec" in "npm exec vitest".
 var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
-// glance are programs that only look, so no rule is about them.
+// glance are programs that no rule is about, mostly because they only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
 // commandOf returns the part of a command line that says what it does, for example "npm run lint" for
-// "cd web && CI=1 npm run lint --fix". It returns "" for commands that only look.
+// "cd web && CI=1 npm run lint --fix". It returns "" if all programs are in glance.
 func commandOf(line string) string {
 	for _, part := range commandSeparator.Split(line, -1) {
 		words := strings.Fields(part)
@@ -180,7 +181,7 @@ var (
 // common are names of files that most directories have. Alone, they do not say which file is meant.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
-// means reports whether a statement with the name said is about the name used.
+// means reports whether a statement that contains the name said is about the thing with the name used.
 func means(said, used name) bool {
 	switch {
 	case said.kind == aPath && used.kind == aPath:

@@ -17,7 +17,7 @@ type reader struct {
 	close *time.Timer
 }
 
-// idle is how long the index stays open after a lookup. While it is open, it cannot be made anew on all systems.
+// idle is how long the index stays open after a lookup. While it is open, some systems cannot replace its file.
 const idle = 20 * time.Second
 
 // use calls f with the index.

@@ -25,11 +25,12 @@ import (
 )
 
 const (
-	// within bounds the time for which a pass waits for the index. What is found later goes to the next new content.
+	// within bounds the time for which a pass waits for the index. A fact that is found later goes to the next new
+	// content.
 	within = 8 * time.Millisecond
 	// apart is the least number of passes between two lines.
 	apart = 4
-	// soon is the number of passes in which the model must follow a line, so that it counts.
+	// soon is the number of passes within which the model must follow a line. A later use of the line does not count.
 	soon = 6
 	// maxConsidered bounds the facts that are looked for in the prompt.
 	maxConsidered = 5
@@ -50,7 +51,7 @@ type Options struct {
 	Background *background.Work
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Within replaces the time for which a pass waits; 0 means 8 ms, and a negative one that it does not wait.
+	// Within replaces the time for which a pass waits; 0 means 8 ms, and a negative value means that it does not wait.
 	Within time.Duration
 }
 
@@ -76,8 +77,8 @@ type told struct {
 	rows   []store.RecallRow
 	// unstored are the rows that no pass has stored yet.
 	unstored []store.RecallRow
-	// asked are the names that were looked up, and the passes that did. A session uses few files and commands, and
-	// most of them again and again.
+	// asked maps each name that was looked up to the pass that did so. It spares lookups, because a session uses few
+	// files and commands, and most of them again and again.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
@@ -86,7 +87,7 @@ type told struct {
 var lines = session.NewSlot[told]()
 
 // decide adds a line to the newest unit that the provider has not seen, if an earlier message knows something about the
-// new content. Like a reminder, the line is a note: it busts nothing, and every later wire repeats it.
+// new content. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
 func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if r.Dir == "" || s.Mode().IsSubagent || s.Row.Project == "" {
@@ -122,7 +123,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	var cues []cue
 	for _, n := range slices.Backward(news) {
 		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
-		if len(c.lines) == 0 { // what a prompt names may get an answer that a call does not
+		if len(c.lines) == 0 { // a prompt also gets findings, so its names are looked up even if a call had them
 			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
 		}
 		if !c.isEmpty() {
@@ -147,7 +148,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 // note returns a line in the form in which it stands at the end of a unit.
 func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
 
-// lookUp returns the facts about the cues of a pass, or about those of an earlier pass that did not wait for them.
+// lookUp returns the facts about the cues of a pass. If an earlier pass did not wait for its facts, lookUp returns those.
 func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
 	if t.pending == nil {
 		if len(cues) == 0 {
@@ -195,7 +196,7 @@ func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
 	return is
 }
 
-// id identifies what a fact says, so that a session is told it once.
+// id identifies what a fact says, so that a session gets the fact only once.
 func (f *fact) id() int64 {
 	h := fnv.New64a()
 	text := f.lead + " " + f.text
@@ -280,7 +281,7 @@ func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool
 	return false
 }
 
-// copyLines copies the lines of the original to a fork, whose units have them.
+// copyLines copies the lines of the original to a fork, because the fork's units contain them.
 func (r *Recaller) copyLines(ctx context.Context, s *session.Session, original store.Key) error {
 	rows, err := r.Store.Recalls(ctx, original)
 	if err == nil {

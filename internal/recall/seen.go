@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// same is the share of a statement's content with which another line says the same.
+// same is the share of a statement's terms that a line must have, so that the line says the same.
 const same = 0.7
 
 // isSeen reports whether a text that the model sees says what a fact says. The text may be JSON.
@@ -25,8 +25,9 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// says reports whether a line of a text has the content of a sentence, all terms asked, and also what the sentence adds
-// to these. If it adds nothing and is a rule, the line must be one, too: a prompt may ask for what the rule forbids.
+// says reports whether a line of a text says the same as a sentence. The line must have most of the sentence's terms,
+// all of those that are in asked, and some of the others. If a rule has no other terms, the line must be a rule, too:
+// otherwise a prompt that asks for the forbidden thing would count.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
@@ -57,7 +58,7 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest returns the longest word of a sentence that says something.
+// longest returns the longest of those words of a sentence that have a meaning of their own.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {

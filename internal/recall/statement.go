@@ -111,7 +111,8 @@ func (s *spoken) is() class {
 	return s.class
 }
 
-// lead returns the sentence before it, if the sentence says something binding about what that one names.
+// lead returns the sentence before s, if s points back to it, names nothing itself, and is a finding, a decision or a
+// rule.
 func (s *spoken) lead() string {
 	if s.before != "" && reference.MatchString(s.text) && s.is() > detail && s.is() != lifted && len(namesIn(s.text)) == 0 {
 		return s.before

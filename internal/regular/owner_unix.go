@@ -12,7 +12,7 @@ import (
 func keepOwner(f *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() || like.IsDir() && os.Geteuid() != 0 {
-		return nil // only root can give a new file away
+		return nil // only root can give a new file to another user
 	}
 	return f.Chown(int(stat.Uid), int(stat.Gid))
 }

@@ -27,11 +27,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles.
-// Otherwise they are all combinations of the short trace, every fourth one of the other traces, two of the long
-// trace and one of Pi's.
-// The trace with a historian has two combinations, and does not contain the questions that come up in them.
-// The windows are so small that pressure rises again and again.
+// anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles. Otherwise
+// they are all combinations of the short trace, every fourth one of the other traces, two of the long trace and one of
+// Pi's. The trace with a historian has two combinations, in which the host asks questions that the trace does not
+// contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},

@@ -29,7 +29,8 @@ const (
 	benchCommits  = 20_000
 )
 
-// vocabulary returns words, the most frequent first: those of the judged set, which have synonyms, and then made ones.
+// vocabulary returns words, the most frequent first: those of the judged set, which have synonyms, and then invented
+// words.
 func vocabulary(b *testing.B) func(rank uint64) string {
 	files, err := filepath.Glob("testdata/judged/*.txt")
 	must(b, err)

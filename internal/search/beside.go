@@ -8,10 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls yield with each two messages that are at most far messages apart. An answer stands directly beside its
-// prompt, even if the turn has many tool calls between them.
+// beside calls yield with each pair of messages that are at most far messages apart. An answer counts as directly
+// beside its prompt, even if the turn has many tool calls between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
-	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // a file has moved to its last use
+	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // not files, which move to their last use, and not commits
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
 	})
 	slices.SortStableFunc(all, func(a, b *scored) int {
@@ -39,7 +39,7 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// neighbours gives to each candidate a share of the terms that the messages beside it have.
+// neighbours lets the terms of each message count, in part, for the candidates beside it.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -53,8 +53,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move moves the total of a message towards a better one beside it, and that of a commit towards the best message of
-// its project in the hour before.
+// move raises the total of a message towards that of a better message beside it, and the total of a commit towards that
+// of the best message of its project in the hour before.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

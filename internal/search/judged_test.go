@@ -100,8 +100,8 @@ func TestJudgedSet(t *testing.T) {
 	}
 }
 
-// compare compares a report with the golden file, which a review reads. A change of ranks is printed. It is no failure
-// as long as no figure of the halves falls.
+// compare compares a report with the golden file. It prints changed ranks, for a review, and fails only if a figure of
+// the halves has fallen.
 func compare(t *testing.T, report string) {
 	path := filepath.Join(judgedDir, "golden.txt")
 	if *update {

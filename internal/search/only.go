@@ -19,7 +19,7 @@ var onlys = map[string]index.Filter{
 	"commit":   {Kinds: []index.Kind{index.Commit}},
 }
 
-// Only returns the filter with a name, and whether there is one. The name "" has the filter that leaves out nothing.
+// Only returns the filter with a name, and whether there is one. For the name "", the filter leaves out nothing.
 func Only(name string) (index.Filter, bool) {
 	f, ok := onlys[name]
 	return f, ok || name == ""

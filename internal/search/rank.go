@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The constants of BM25: how soon further occurrences of a term stop to count, and how much a long text loses. A chunk
-// has some usualTerms terms.
+// The constants of BM25: how soon further occurrences of a term stop counting, and how much a long text loses. A chunk
+// has about usualTerms terms.
 const (
 	saturation = 1.2
 	shortness  = 0.5
@@ -23,32 +23,36 @@ const (
 // The following weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks hardly
 // change.
 const (
-	// together is the most that a chunk gains if the terms stand side by side, as a share of its score.
+	// together is the gain of a chunk in which all terms are side by side, as a share of its score.
 	together = 0.5
-	// coverage is the share of the score that counts only as far as the terms of the query are covered.
+	// coverage is the share of the score that depends on the terms of the query that are covered. For example, if half
+	// of them are covered, by weight, half of this share is lost.
 	coverage = 0.8
-	// inContext is the share of a term that only the message before the chunk has.
+	// inContext is the share of a term's weight that counts if only the message before the chunk has the term.
 	inContext = 0.35
-	// nearby is the share of a term that a message beside it has. A message may be at most far messages away.
+	// nearby is the share of a term's score that counts if only a message beside the chunk has the term. Such a message
+	// is at most far messages away.
 	nearby = 0.3
 	far    = 3
 	// besideAtLeast is the least share of the best score that a chunk needs if it has no term of the query itself.
 	besideAtLeast = 0.2
 	// expanded is the number of candidates whose neighbours become candidates.
 	expanded = 12
-	// synonym is the share of a synonym, and light that of a word that says little.
+	// synonym is the share of a term's weight that a synonym of the term has. light is the share that a word which says
+	// little keeps.
 	synonym = 0.7
 	light   = 0.4
-	// wanted is what a rule or a decision gains if the query asks for one.
+	// wanted is the gain of a rule or a decision if the query asks for one, as a share of its score.
 	wanted = 0.5
-	// recent is the most that a new chunk gains; the gain halves each month.
+	// recent is the gain of a new chunk, as a share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the most that a chunk gains if it and the messages beside it are about the same as the query, as a share of
-	// the best score. For the mean direction, as many candidates as fewest have no direction.
+	// sense is the largest gain of a chunk for its meaning, as a share of the best score: it and the messages beside it
+	// are about the same as the query. The mean direction of the candidates is computed as if there were fewest more
+	// candidates, without a direction, so that it is short if there are few.
 	sense  = 0.5
 	fewest = 10
-	// again is the share of its score that a hit keeps for each better hit of its message.
+	// again is the share of its score that a hit keeps for each better hit of the same message.
 	again = 0.5
 	// least is the least share of the best score that a hit needs.
 	least = 0.1
@@ -56,7 +60,7 @@ const (
 	// answer belong together. It also moves a commit towards the best message of the hour before it.
 	answer       = 0.7
 	farthest     = 2              // messages
-	longTurn     = 50             // messages, at most, from a prompt to an answer that stands beside it
+	longTurn     = 50             // the most messages from a prompt to an answer that counts as beside it
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
@@ -65,7 +69,7 @@ var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }
 
-// weight returns how much a term says that n of size chunks have, as BM25 does.
+// weight returns the weight of a term that n of size chunks have, as in BM25: a rare term weighs more.
 func weight(n, size int) float64 {
 	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
@@ -73,7 +77,7 @@ func weight(n, size int) float64 {
 // rank returns the best of the candidates.
 func (s *search) rank() ([]Hit, error) {
 	r := ranking{search: s, refs: map[string][]ref{}}
-	most := 0.0 // of a chunk with all terms side by side
+	most := 0.0 // the score of a chunk that has each term once
 	for i, t := range s.terms {
 		r.refs[t.text] = append(r.refs[t.text], ref{i, 1})
 		for _, o := range t.others {
@@ -195,11 +199,11 @@ func isStatement(k index.Kind) bool {
 // A ranking ranks the candidates of a search.
 type ranking struct {
 	*search
-	// refs are the terms of the query for which a term of a text stands.
+	// refs maps a term, as it may occur in a text, to the terms of the query for which it counts.
 	refs map[string][]ref
 }
 
-// A ref says that a term stands for the term of the query with a number, and how well, from 0 to 1.
+// A ref says that a term of a text counts for a term of the query, given by its number, and how much, from 0 to 1.
 type ref struct {
 	term  int
 	share float64
@@ -212,11 +216,11 @@ type scored struct {
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's weight that the terms of the candidate and beside it have.
+	// covered is the share of the query's weight that is covered by terms in the candidate and beside it.
 	covered, total float64
 	// about is the vector of the text.
 	about words.Vector
-	// isBeside means that no term led to the chunk, but a candidate beside it.
+	// isBeside means that the chunk was found because it is beside a candidate, and not by a term.
 	isBeside bool
 }
 

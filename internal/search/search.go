@@ -19,17 +19,18 @@ type Query struct {
 	Limit int
 	// Project is the identity of the only project to search; empty searches all.
 	Project string
-	// Harness and Session name the session that asks, if one does. Of it, only the messages up to Through count: the
-	// others are in front of the model. Through is 0 as long as all are.
+	// Harness and Session name the session that asks, if one does. Of this session, only the messages up to Through are
+	// searched, because the model sees the later ones. If the model sees all of them, Through is 0.
 	Harness, Session string
 	Through          int
 	// Dropped are the parts of later messages that the model no longer sees.
 	Dropped []index.Part
-	// Hides reports that a chunk is in front of the model anyway. It may be nil.
+	// Hides reports whether the model sees a chunk anyway. It may be nil.
 	Hides func(*index.Hit) bool
 	// Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
-	// IsLiteral means that words of a similar meaning find nothing. Synonyms do.
+	// IsLiteral means that only the words of the query and their synonyms find something, and not words of a similar
+	// meaning.
 	IsLiteral bool
 	// Now is the time of the search, Unix ms.
 	Now int64
@@ -54,9 +55,9 @@ const (
 	// expression is asked.
 	maxCandidates = 200
 	enough        = 400
-	// A term that more than this share of the chunks has says nothing, unless the query has no other.
+	// A term that more than this share of the chunks have finds nothing, unless the query has no other term.
 	frequent = 0.2
-	// A neighbour that more chunks have counts in the rank, but finds no candidates.
+	// If more chunks than this have a word of a similar meaning, that word counts in the rank, but finds no candidates.
 	maxNeighbour = 500
 )
 
@@ -84,7 +85,7 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 	return hits, err
 }
 
-// A term is a term of the query, with the terms that may stand for it.
+// A term is a term of the query, with the terms that may replace it.
 type term struct {
 	text   string
 	chunks int     // how many chunks have it
@@ -129,7 +130,7 @@ var asksForRule = func() map[string]bool {
 	return all
 }()
 
-// prepare looks up the terms. If nothing of the project was indexed, none is left.
+// prepare looks up the terms. If nothing of the project was indexed, no term is left.
 func (s *search) prepare(all []string) (err error) {
 	if s.size, err = s.v.Size(); err != nil {
 		return err
@@ -175,7 +176,8 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// addSynonyms adds to each term the terms that may stand for it and that some chunk has. None says more than its term.
+// addSynonyms adds to each term the terms that may replace it, if some chunk has them. None of them weighs more than
+// the term itself.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -197,7 +199,7 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// addVariant adds a variant. It finds candidates if at most a number of chunks have it.
+// addVariant adds a variant. The variant finds candidates only if at most this many chunks have it (most).
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
@@ -207,7 +209,7 @@ func (s *search) addVariant(t *term, text string, share float64, most int) error
 	return nil
 }
 
-// all returns how many chunks a term and its variants find, at most.
+// all returns an upper bound of the number of chunks that a term and its variants find.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {
@@ -268,8 +270,8 @@ func (s *search) collect() error {
 	return nil
 }
 
-// filtered is the number of rows of which the database checks the project one by one. For more, an expression
-// names the project, which takes about as long as reading this number of rows.
+// filtered is the number of rows of which the database checks the project one by one. If there are more rows, the
+// expression names the project, which takes about as long as reading this number of rows.
 const filtered = 2_000
 
 // find adds the chunks that have a term, and all or some of other terms.

@@ -90,7 +90,7 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
-// Somebody who looks for a rare word does not want what has only a frequent one.
+// Somebody who looks for a rare word does not want texts that have only a frequent word.
 func TestWeakHitsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string
@@ -155,7 +155,7 @@ func TestOtherProjectsAreNotShown(t *testing.T) {
 	}
 }
 
-// Knowledge 1: as long as a session had no summary, its whole live prompt was found.
+// Bug K1: once, as long as a session had no summary, a search found the messages of its own prompt.
 func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "zebra one", "zebra two", "zebra three")
@@ -180,7 +180,7 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	}
 }
 
-// Knowledge 3: the messages in front of the model were left out only after the limit, so nothing was left.
+// Bug K3: once, the messages that the model sees were left out only after the limit was applied, so no hit was left.
 func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	x := newIndex(t)
 	texts := []string{"zebra of old"}
@@ -191,7 +191,7 @@ func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "zebra", Harness: "opencode", Session: "ses_1", Through: 1, Limit: 3}), "zebra of old")
 }
 
-// Knowledge 4: a search for "agent" found the messages of that role.
+// Bug K4: once, a search for "agent" found all messages of that role.
 func TestBugK4RolesAndKindsAreNoWords(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "something")

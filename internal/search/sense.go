@@ -2,10 +2,10 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense adds to the total of each candidate what it gains for its sense. A short text says little of its subject, so
-// the vectors of the messages beside it count, too. All directions are seen from their mean: what the candidates have in
-// common does not distinguish them. The more of the query's words a candidate has, the less the sense counts for all: it
-// helps where the words fail.
+// addSense adds to the total of each candidate its gain for its meaning. A short text says little of its subject, so
+// the vectors of the messages beside it count, too. All directions are taken relative to their mean, because what the
+// candidates have in common does not distinguish them. The more of the query's words the best candidate has, the less
+// the meaning counts for all candidates: it helps where the words fail.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {

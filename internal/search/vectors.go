@@ -9,7 +9,7 @@ import (
 const (
 	// nearest is the number of texts that the vectors add to the candidates.
 	nearest = 100
-	// damping makes the first ranks of a list count less, so that both lists have a say.
+	// damping makes the first ranks of a list count less, so that both lists matter.
 	damping = 60
 )
 

@@ -41,7 +41,7 @@ func TestVectorsFindWhatWordsDoNot(t *testing.T) {
 	want(t, search1(t, x, q))
 }
 
-// A text that both lists have stands before those that only one of them has.
+// A text that both lists have ranks above those that only one of them has.
 func TestBothListsCount(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "cache cache cache", "the cache of pictures")

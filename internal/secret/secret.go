@@ -53,7 +53,7 @@ var rules = []rule{
 }
 
 // assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2", `password: "hunter2"` or
-// `"apiKey": "…"`. The value has at least a number of characters, and is no call or variable.
+// `"apiKey": "…"`. The value has at least as many characters as least says, and is no call or variable.
 func assignment(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?i)\b%s["']?[ \t]*(?::=|=>|[:=])[ \t]*["'%[2]s]?([^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least))
 }

@@ -99,7 +99,7 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 // addWork adds the current run, an unfinished recomp and a budget that is used up to the status. It takes no session's lock.
 func (sb *Statuses) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
-	st.Budget = sb.Budget(store.HistorianOf(s.Key).Subject)
+	st.Budget = sb.Budget(store.HistorianOf(s.Key))
 	if st.Running = sb.History.Running(s.Key); st.Running == nil && sum.RunningSince > 0 {
 		st.Running = &schema.HistoryRun{Kind: summary.KindIncremental, Since: sum.RunningSince}
 	}

@@ -26,7 +26,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	d, key, directory := ps.Decision, ps.Session.Key, ps.Params.Directory
 	limit, growth := ps.Readings.LimitTokens, ps.Session.Pipe.Growth()
 	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
-	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // then the next bust may come
+	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // passes until the next bust may come
 	sb.Notices.Background.Go(func() {
 		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
 		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {

@@ -31,7 +31,8 @@ type Statuses struct {
 	waiting sync.Map
 	// publishing is held while a status is read and sent, so that no older one follows a newer one.
 	publishing sync.Mutex
-	// sent holds when the statuses of the last publishEvery were sent. It belongs to the holder of publishing.
+	// sent holds the times of the statuses that were sent in the last publishEvery. Only the holder of publishing may
+	// use it.
 	sent map[store.Key]time.Time
 }
 
@@ -52,10 +53,12 @@ type Options struct {
 	Markers func() string
 	History *summary.Historian
 	Notices *notice.Notices
-	// Budget returns the reason why no hidden agent works on a subject today, or nil.
-	Budget func(work.Subject) *schema.BudgetStop
+	// Budget returns the reason why a hidden agent does no work today, or nil.
+	Budget func(work.Work) *schema.BudgetStop
 	// Dream describes the dreamer's work on a project. It returns nil if there is nothing to say.
 	Dream func(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus
+	// Sidekick describes the sidekick's work for a session. It returns nil if there is none.
+	Sidekick func(store.Key) *schema.SidekickStatus
 	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }
@@ -169,6 +172,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	if s.Project != "" {
 		st.Dream = sb.Dream(ctx, cfg, s.Project)
 	}
+	st.Sidekick = sb.Sidekick(s.Key)
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
@@ -246,7 +250,7 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 }
 
 // Publish sends the session's status to its subscribers, in the background: no pass waits for that. If a status was
-// sent less than publishEvery ago, the next one waits, and stands for all changes until then. If there are no
+// sent less than publishEvery ago, the next one waits, and includes all changes until then. If there are no
 // subscribers, Publish costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {

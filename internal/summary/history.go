@@ -74,7 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// keyFilesIn returns the key files of the project, and the other files that the head shows. A session goes on without them.
+// keyFilesIn returns the key files of the project, and the other files that the head shows. If they cannot be read, the
+// session goes on without them.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -102,8 +103,8 @@ func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.No
 	return readPromises(ctx, h, ps.Session.Key, ps.Session.Row.Project, since)
 }
 
-// readPromises returns the promises of a project that are open, or were closed after a time, in Unix ms. A session goes on
-// without them.
+// readPromises returns the promises of a project that are open, or were closed after a time, in Unix ms. If they cannot
+// be read, the session goes on without them.
 func readPromises(ctx context.Context, h *Historian, key store.Key, project string, after int64) []chronicle.Note {
 	all, err := h.Store.Memories.Promises(ctx, project, after)
 	if err != nil {

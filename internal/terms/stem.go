@@ -4,8 +4,8 @@ import "bytes"
 
 // Stem returns the stem of a lower-case word: without the endings of English plurals and verbs, without a final e, and
 // without the endings that make a noun or an adjective of a verb. So "caches", "cached" and "caching" have the stem of
-// "cache", and "migration" has the stem of "migrate". It may write to the word's bytes, and is no dictionary: all that
-// counts is that a text and a query get the same stem.
+// "cache", and "migration" has the stem of "migrate". A stem need not be a word: it only matters that a text and a
+// query get the same stem. Stem may write to the word's bytes.
 func Stem(word []byte) []byte {
 	if len(word) < 4 || !isPlainWord(word) {
 		return word
@@ -52,8 +52,8 @@ func withoutForm(word []byte) []byte {
 	return word
 }
 
-// withoutDouble removes the second one of two equal consonants that stood before an ending: "planned" belongs to "plan",
-// and "formatter" to "format".
+// withoutDouble removes the second of two equal consonants at the end of a word that has lost its ending: "planned"
+// belongs to "plan", and "formatter" to "format".
 func withoutDouble(word []byte) []byte {
 	if n := len(word); n > 3 && word[n-1] == word[n-2] && !bytes.ContainsRune([]byte("lszeo"), rune(word[n-1])) {
 		return word[:n-1]
@@ -63,8 +63,8 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// derivations are endings, a longer one before its own end. If at least two syllables stay, long stands for the ending,
-// otherwise short. They are some of the endings of Porter's stemmer.
+// derivations are endings. An ending comes before any shorter ending that it ends with. If at least two syllables
+// remain, long replaces the ending, otherwise short does. The endings are some of those of Porter's stemmer.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

@@ -10,7 +10,7 @@ import (
 //go:embed synonyms.txt
 var synonymsText string
 
-// Synonyms returns the terms of words that may stand for the word of a term.
+// Synonyms returns the terms of the synonyms of a term's word.
 func Synonyms(term string) []string { return synonyms()[term] }
 
 var synonyms = sync.OnceValue(func() map[string][]string {
@@ -31,8 +31,8 @@ var synonyms = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// IsFunctionWord reports whether a term is a word of grammar, such as "the" or "did". A question consists of them for a
-// good part, and they say nothing of what it asks for.
+// IsFunctionWord reports whether a term is a word of grammar, such as "the" or "did". Many words of a question are such
+// words, and they say nothing about its subject.
 func IsFunctionWord(term string) bool { return functionWords()[term] }
 
 // IsLight reports whether a term is a word that says little, such as "make" or "other".

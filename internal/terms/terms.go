@@ -9,17 +9,17 @@ import (
 // maxTerm is the longest term, in bytes. Longer words are data, for example base64.
 const maxTerm = 64
 
-// Each calls yield with each term of a text, in order, and its place: the number of the word that it is from or a
-// part of. A name of several words gives a term for each of them and one for the whole: getUserName gives get, user,
-// name and getusername. yield must not keep the term, whose bytes Each uses again.
+// Each calls yield with each term of a text, in order, and its place, which is the number of its word in the text. A
+// name of several words gives a term for each of them and one for the whole: getUserName gives get, user, name and
+// getusername. yield must not keep the term, whose bytes Each uses again.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield
 	s.split(text)
 }
 
-// Of returns the terms of a query, each once. Of a name of several words, it returns only these words, because a
-// text may write them apart.
+// Of returns the terms of a query, each once. For a name of several words, it returns only these words and not the
+// whole name, because a text may write them apart.
 func Of(query string) (all []string) {
 	seen := map[string]bool{}
 	s := splitter{isQuery: true, yield: func(term []byte, _ int) {

@@ -17,23 +17,25 @@ import (
 
 var augmentCommand = command{
 	"ctx-aug", "Look for WORDS in earlier messages of this project, and give what is found to the model with your next message. \"cancel\" gives nothing",
-	func(t *Tools, ctx context.Context, _ client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
-		return t.augment(ctx, key, p.Directory, strings.TrimSpace(p.Arguments))
+	func(t *Tools, ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+		return t.augment(ctx, c, key, p.Directory, strings.TrimSpace(p.Arguments))
 	},
 }
 
 const (
-	// augmentHits and augmentBudget bound what goes with a message. The user has chosen the words, so the best hits suffice.
+	// augmentHits and augmentBudget bound the hits that are sent with a message. The user has chosen the words, so the
+	// best hits suffice.
 	augmentHits   = 5
 	augmentBudget = 1_500
-	// leastOfBest is the least score of a hit, as a share of the best one's. Nobody has asked for more than what helps.
+	// leastOfBest is the least score of a hit, as a share of the best score. Weaker hits would hardly help.
 	leastOfBest = 0.5
 	// toldHit bounds a hit in the answer to the user, in bytes.
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and keeps what is found for the user's next message. No model is asked.
-func (t *Tools) augment(ctx context.Context, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
+// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the
+// sidekick on, it may replace these hits until the message is there.
+func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
 		return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: text}, nil
@@ -42,7 +44,7 @@ func (t *Tools) augment(ctx context.Context, key store.Key, directory, words str
 		return say("warning", "Write /ctx-aug and some words to look for, for example /ctx-aug busy timeout.")
 	}
 	if words == "cancel" {
-		if err := t.attach(ctx, key, ""); err != nil {
+		if err := t.attach(ctx, key, "", nil); err != nil {
 			return none, err
 		}
 		return say("info", "Your next message goes alone.")
@@ -56,34 +58,68 @@ func (t *Tools) augment(ctx context.Context, key store.Key, directory, words str
 		t.Guard.Wrote(err)
 		return none, err
 	}
-	hits, err := t.find(ctx, q)
+	hits, err := t.helpful(ctx, q)
+	var r *sidekickRun
+	if cfg := t.Clients.Config(key.Harness, directory); err == nil && !cfg.Sidekick.Disable {
+		r = &sidekickRun{Tools: t, client: c, session: key, directory: directory, cfg: cfg, words: words, query: q, first: hits, budget: min(budget, augmentBudget)}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return none, err
-	case errors.Is(err, index.ErrMissing), err == nil && len(hits) == 0:
+	case errors.Is(err, index.ErrMissing), err == nil && len(hits) == 0 && r == nil:
 		return say("info", "Nothing found. Your next message goes alone.")
 	case err != nil: // for example, the query has no words
 		return say("warning", format.Clean(err.Error()))
 	}
-	hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score < leastOfBest*hits[0].Score })
-	shown, page := hitsPage(hits, key, min(budget, augmentBudget))
-	if err := t.attach(ctx, key, page); err != nil {
+	shown, page := 0, ""
+	var texts []string
+	if len(hits) > 0 {
+		shown, page = hitsPage(hits, key, min(budget, augmentBudget))
+	}
+	for i := range hits[:shown] {
+		texts = append(texts, hits[i].Text)
+	}
+	if err := t.attach(ctx, key, page, r); err != nil {
 		return none, err
 	}
-	lines := []string{fmt.Sprintf("The model gets %s with your next message. /ctx-aug cancel gives it none.", format.Count(shown, "finding"))}
-	for i := range hits[:shown] {
-		lines = append(lines, "- "+format.Shorten(format.Clean(flat(hits[i].Text)), toldHit))
+	if r == nil {
+		return say("success", told(fmt.Sprintf("The model gets %s with your next message. /ctx-aug cancel gives it none.", format.Count(shown, "finding")), texts))
 	}
-	return say("success", strings.Join(lines, "\n"))
+	if r.start(); shown == 0 {
+		return say("info", "The first search found nothing. The sidekick now tries other words, and a notice tells its result. /ctx-aug cancel ends it.")
+	}
+	return say("info", told(fmt.Sprintf("The model gets %s with your next message, unless the sidekick first chooses others: a notice tells. /ctx-aug cancel ends it, and gives the model none.",
+		format.Count(shown, "finding")), texts))
 }
 
-// attach keeps a text for the next message of a session, in place of an earlier one.
-func (t *Tools) attach(ctx context.Context, key store.Key, text string) error {
+// helpful returns the best hits of a query.
+func (t *Tools) helpful(ctx context.Context, q search.Query) ([]search.Hit, error) {
+	hits, err := t.find(ctx, q)
+	return slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score < leastOfBest*hits[0].Score }), err
+}
+
+// told returns an answer to the user: a sentence, and the begin of each finding.
+func told(sentence string, findings []string) string {
+	lines := []string{sentence}
+	for _, text := range findings {
+		lines = append(lines, "- "+format.Shorten(format.Clean(flat(text)), toldHit))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// attach keeps a text for the next message of a session, in place of an earlier one. The run r, unless it is nil, may replace
+// it until then.
+func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer s.Unlock()
-	t.Attach(s, text)
+	if r == nil {
+		t.Attach(s, text, nil)
+		return nil
+	}
+	r.prepare(s.Row.Provider + "/" + s.Row.Model)
+	t.Attach(s, text, r.end)
 	return nil
 }

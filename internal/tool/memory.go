@@ -86,7 +86,7 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	})
 }
 
-// answer calls act in a transaction. If act refuses, the model gets the reason and a help.
+// answer calls act in a transaction. If act refuses, the model gets the reason, followed by the text help.
 func (t *Tools) answer(ctx context.Context, key store.Key, p schema.ToolExecuteParams, help string, act func(*memories.Editor, writer) (string, error)) (schema.ToolExecuteResult, error) {
 	w, err := t.writer(ctx, key, p.Directory)
 	if err != nil {
@@ -237,8 +237,8 @@ func numbers(ids []int64) string {
 // listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
-// memoryPage returns the memories of a category, or of all if it is "", newest first. Like a page of ctx_expand, they
-// are data.
+// memoryPage returns the memories of a category, or of all if it is "", newest first. Like a page of ctx_expand, the
+// result is marked as data.
 func memoryPage(all []chronicle.Memory, category string) string {
 	var lines []string
 	for i := len(all) - 1; i >= 0; i-- {

@@ -226,7 +226,7 @@ func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query 
 	for i := range hits {
 		h := &hits[i]
 		c := schema.Choice{Label: fmt.Sprintf("%d. %s, message %d: %s", i+1, hitKind(h), h.Last, shortened(h.Text)), Command: menuName}
-		if h.Kind == index.Commit { // its text is all that there is
+		if h.Kind == index.Commit { // a commit has nothing but its text
 			c.Label = fmt.Sprintf("%d. commit: %s", i+1, shortened(h.Text))
 			c.Arguments = "search " + query
 		} else {
@@ -288,11 +288,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	var choices []schema.Choice
 	for _, u := range st.KeptUnits {
 		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
-		about := "it stays in the prompt as long as there is room"
-		if u.Waits {
-			about = "it comes back when the provider has to read the prompt again anyway, and if it fits"
-		}
-		choices = append(choices, schema.Choice{Label: label, About: about, Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
+		choices = append(choices, schema.Choice{Label: label, About: words.Kept(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
 	}
 	if n := len(choices); n > 0 {
 		lines = append(lines, fmt.Sprintf("You keep %s.", format.Count(n, "piece")))

@@ -72,7 +72,8 @@ func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecutePar
 	})
 }
 
-// notePage returns notes for the model. Like a page of ctx_expand, they are data: a note can quote any text.
+// notePage returns notes for the model. Like a page of ctx_expand, the result is marked as data, because a note can
+// quote any text.
 func notePage(notes []chronicle.Note) string {
 	if len(notes) == 0 {
 		return "There are no open notes."

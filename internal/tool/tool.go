@@ -4,13 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 
+	"github.com/magicctx/magicctx-host/internal/agent"
+	"github.com/magicctx/magicctx-host/internal/background"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
+	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/status"
@@ -20,7 +24,12 @@ import (
 )
 
 // Tools run the tools of the model, and the commands of the user.
-type Tools struct{ Options }
+type Tools struct {
+	Options
+	// mu guards sidekicks: the newest run of the sidekick for each session, until it has ended.
+	mu        sync.Mutex
+	sidekicks map[store.Key]*sidekickRun
+}
 
 // Options configure Tools.
 type Options struct {
@@ -33,8 +42,12 @@ type Options struct {
 	History  *summary.Historian
 	Statuses *status.Statuses
 	Dreamer  *dream.Dreamer
-	// Attach keeps a text for the next prompt of a session, whose lock the caller holds.
-	Attach func(s *session.Session, text string)
+	// Agents runs the sidekick, in the Background, and Notices tell what it has found.
+	Agents     *agent.Runner
+	Background *background.Work
+	Notices    *notice.Notices
+	// Attach keeps a text for the next prompt of a session, whose lock the caller holds. See prompt.Prompts.
+	Attach func(s *session.Session, text string, end func())
 	// IndexDir is the directory of the index of messages. If it is "", there is none.
 	IndexDir string
 	// Embeddings is the service that turns queries into vectors. It may be nil.
@@ -44,7 +57,7 @@ type Options struct {
 }
 
 // New returns the tools of a host.
-func New(o Options) *Tools { return &Tools{o} }
+func New(o Options) *Tools { return &Tools{Options: o, sidekicks: make(map[store.Key]*sidekickRun)} }
 
 // A tool is a tool that the host offers to the model. If a call is wrong, the model gets the reason as the
 // tool's result, so that it can correct the call.

@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// signs are the characters of our own that ASCII has something for. Each has one column before and after.
+// signs maps our own characters to the ASCII characters that replace them. The replacement is as wide as the character:
+// one column.
 var signs = map[rune]string{
 	'…': "~", '·': "-", '█': "@", '▓': "&", '▒': "+", '░': ":", '│': "|", '▸': ">", '↳': ">", '✗': "x", '▏': "_", '↑': "^", '↓': "v", '→': ">", '“': `"`, '”': `"`, '’': "'",
 }

@@ -56,7 +56,7 @@ type mark struct {
 // forcePressure is the pressure from which a pass may bust in the middle of a turn.
 const forcePressure = 0.85
 
-// forceName is the name of its mark. A bust from there on has the cause "85% full".
+// forceName is the name of the mark at forcePressure. A bust at or above this mark has the cause "85% full".
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {

@@ -21,8 +21,8 @@ type Choice struct {
 	Top int
 	// Sort is the index of the chosen order in orders.
 	Sort int
-	// Filter keeps the sessions whose title, model, directory, harness or id contains it. Query is searched in
-	// messages. Typing is the one of them that the keys change now.
+	// Filter is a text: only the sessions whose title, model, directory, harness or id contains it are shown. Query is
+	// a text that is searched in messages. Typing says which of the two the keys change now.
 	Filter, Query string
 	Typing        Typing
 	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.
@@ -106,7 +106,7 @@ down to the mark "low". The sign … stands where a text was cut. More: docs/sta
 // page is the number of sessions or lines that a page key moves by.
 const page = 10
 
-// moved returns a position after a key that moves it, and whether the key does.
+// moved returns the position to which a key moves, and whether the key moves at all.
 func moved(at int, key string, last int) (int, bool) {
 	switch key {
 	case "up", "k":
@@ -127,8 +127,8 @@ func moved(at int, key string, last int) (int, bool) {
 	return min(max(0, at), max(0, last)), true
 }
 
-// Pressed returns the live data after a key, and what the key asks for besides. text is the text that the key types. lines is
-// the number of lines that Screen has drawn below the present one.
+// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the key types.
+// below is the number of lines below the screen, as Screen has returned it.
 func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	c := &v.Choice
 	if c.Typing != TypesNothing {

@@ -57,7 +57,7 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 // idColumns is the width of the end of an id. The end is enough to name a session.
 const idColumns = 10
 
-// endOf returns the end of an id. If cleaning removed a character, the result would be another id.
+// endOf returns the end of an id. If cleaning has removed a character, the result names no session.
 func endOf(id string) string {
 	runes := []rune(format.Clean(id))
 	return string(runes[max(0, len(runes)-idColumns):])

@@ -31,7 +31,8 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.
 	News []string
-	// requests are the requests of each session since the view began, the newest last. The first one is older.
+	// requests are the requests of each session since the view began, the newest last. The first of them began before
+	// the view.
 	requests map[string][]request
 }
 
@@ -50,8 +51,8 @@ type request struct {
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read and all are the
-	// tokens that the provider has read from its cache, and all tokens.
+	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read is the number of
+	// tokens that the provider has read from its cache, and all is the number of all its tokens.
 	tokens            int
 	isMeasured        bool
 	read, all         int64
@@ -127,7 +128,8 @@ func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	return all
 }
 
-// noteRequest notes the newest request of a session. It returns the requests of which nothing more will become known.
+// noteRequest notes the newest request of a session. It returns the requests about which nothing more will become
+// known.
 func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
 	log := v.requests[name]
@@ -254,8 +256,8 @@ func (s *screen) text(p TextPage) {
 	}
 }
 
-// PrintNews prints the events of the newest answer, each in a line of its own. They are never folded, because a screen
-// reader reads lines.
+// PrintNews prints the events of the newest answer, each in a line of its own. Their lines are never broken, because a
+// screen reader reads lines.
 func PrintNews(w io.Writer, v Live, p Page) error {
 	if len(v.News) == 0 {
 		return nil

@@ -27,7 +27,7 @@ func heardTwice() Live {
 	return v.Heard(&usage, "", noon)
 }
 
-// Each request is told once, when its usage is known.
+// Each request is reported once, when its usage is known.
 func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	v := heardTwice()
 	if len(v.News) != 1 || !strings.HasSuffix(v.News[0], "Fix the flaky parser test, request 213, 20k tokens, 75% from the cache, bust: threshold") {

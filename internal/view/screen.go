@@ -147,7 +147,7 @@ func split(st schema.StatusResult) (broken, odd []string) {
 	for _, w := range st.Warnings {
 		text := format.Clean(w.Message)
 		isListed = isListed || st.Reason != "" && strings.Contains(w.Message, st.Reason)
-		if w.Source == "store" { // without a store, all sessions pass unchanged
+		if w.Source == "store" { // without a store, the prompts of all sessions are sent unchanged
 			broken = append(broken, text)
 		} else {
 			odd = append(odd, text)

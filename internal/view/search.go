@@ -14,7 +14,7 @@ type Found struct {
 	// Kind is text, rule, decision, command, error, read, write or commit. Role is user, agent or tool.
 	Kind string `json:"kind"`
 	Role string `json:"role"`
-	// Project is an identity, and Directory the place of the session.
+	// Project is an identity, and Directory is the directory of the session.
 	Project   string  `json:"project"`
 	Directory string  `json:"directory,omitzero"`
 	Harness   string  `json:"harness"`
@@ -28,7 +28,7 @@ type Found struct {
 	Text      string  `json:"text"`
 }
 
-// PrintFound prints what a search has found, the best first. Texts are whole, and their lines are not folded, so that
+// PrintFound prints what a search has found, the best first. Texts are whole, and their lines are not broken, so that
 // they can be copied.
 func PrintFound(w io.Writer, all []Found, p Page) error {
 	s := p.screen()

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Spend is the cost of the hidden agents, and what came of it.
+// A Spend is the cost of the hidden agents, and the results of their work.
 type Spend struct {
 	Rows  []SpendRow `json:"rows"` // the newest day first
 	Total SpendSum   `json:"total"`
@@ -46,6 +46,7 @@ type SpendSum struct {
 	Money        float64 `json:"money"` // in $
 	Compartments int     `json:"compartments"`
 	Memories     int     `json:"memories"`
+	Findings     int     `json:"findings"`
 }
 
 func (s *SpendSum) add(c chronicle.Call) {
@@ -64,6 +65,7 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.CacheWrite += c.CacheWrite
 	s.Compartments += c.Compartments
 	s.Memories += c.Memories
+	s.Findings += c.Findings
 }
 
 func (s *SpendSum) tokens() int {
@@ -118,9 +120,13 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have asked no model.", since.Format(time.DateOnly)))
 		return s.print(w)
 	}
-	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s tokens. They have published %s and %s.",
+	found := ""
+	if total.Findings > 0 {
+		found = fmt.Sprintf(", and given %s to prompts", format.Count(total.Findings, "finding"))
+	}
+	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s tokens. They have published %s and %s%s.",
 		since.Format(time.DateOnly), total.money(), format.Count(total.Calls, "call"), format.Tokens(total.tokens()),
-		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory")))
+		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory"), found))
 	if total.Reserved > 0 {
 		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved (*).", format.Money(total.Reserved)))
 	}
@@ -140,6 +146,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		{"SUMMARIES", 9, true, func(i int) string { return dashIfZero(rows[i].Compartments) }},
 		{"MEMORIES", 8, true, func(i int) string { return dashIfZero(rows[i].Memories) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(rows[i].tokens()) }},
+		{"FINDINGS", 8, true, func(i int) string { return dashIfZero(rows[i].Findings) }},
 	})
 	for _, r := range spent.Runs {
 		s.paragraph(Plain, " "+time.UnixMilli(r.At).In(since.Location()).Format("2006-01-02 15:04")+"  ", format.Clean(r.Text))

@@ -88,10 +88,10 @@ func TestPrintedSpend(t *testing.T) {
 	}
 	print(SpendOf(spent, nil, newYork), 40)
 	running := spent[3]
-	running.Reserved = chronicle.Dollar / 2
-	if out := print(SpendOf(append(spent[:3:3], running), nil, newYork), 80); strings.Count(out, "$0.50*") != 1 || strings.Count(out, "$0*") != 1 || !strings.Contains(out, "$0.50 more is reserved (*).") {
+	running.Reserved, running.Findings = chronicle.Dollar/2, 2
+	if out := print(SpendOf(append(spent[:3:3], running), nil, newYork), 80); strings.Count(out, "$0.50*") != 1 || strings.Count(out, "$0*") != 1 || !strings.Contains(out, "$0.50 more is reserved (*).") || !strings.Contains(out, "and 3 memories, and given 2 findings to prompts.") {
 		t.Errorf("with a call under way:\n%s", out)
-	} else if strings.Contains(out, "MEMORIES\n") || !strings.Contains(out, "A wider terminal also shows MEMORIES, TOKENS.") {
+	} else if strings.Contains(out, "MEMORIES\n") || !strings.Contains(out, "A wider terminal also shows MEMORIES, TOKENS, FINDINGS.") {
 		t.Errorf("not each column is there or named:\n%s", out)
 	}
 	if out := print(SpendOf(spent[3:], nil, newYork), 80); !strings.Contains(out, "█") || !strings.Contains(out, "spent ?") {

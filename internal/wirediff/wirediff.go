@@ -24,7 +24,8 @@ import (
 const (
 	// maxChanges bounds the pieces of one request, and maxText the bytes of a text.
 	maxChanges, maxText = 200, 16 << 10
-	// maxRead bounds the messages that are read for one request, in bytes. A page shows a request with more only in part.
+	// maxRead bounds the messages that are read for one request, in bytes. If a request could change more, a page shows
+	// only a part.
 	maxRead = 128 << 20
 )
 
@@ -57,7 +58,7 @@ type Text struct {
 	Text string `json:"text"`
 	// More counts the bytes that were left out.
 	More int `json:"more,omitzero"`
-	// Note stands for a text, for example "not sent".
+	// Note replaces a text, for example "not sent".
 	Note string `json:"note,omitzero"`
 }
 
@@ -68,7 +69,8 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Covered is the last message for which summaries stood before the request, and Through the last one since then.
+	// Covered is the last message that summaries stood for before the request. Through is the last one that they stand
+	// for since the request.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }
@@ -130,7 +132,7 @@ func (r Request) edited() map[int]editOf {
 	return all
 }
 
-// summarised returns one change for each summary that came to stand for messages with the request.
+// summarised returns one change for each summary that replaced messages with the request.
 func (r Request) summarised() (all []Change) {
 	for _, c := range r.Summaries {
 		first, last := max(c.Start, r.Covered+1), min(c.End, r.Through)
@@ -155,7 +157,8 @@ func (r Request) summarised() (all []Change) {
 	return all
 }
 
-// messages reads the messages that the request could change: no summary stood for them, and they are not newer.
+// messages reads the messages that the request could change: those that no summary stood for, and that are not newer
+// than the request.
 func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Message, err error) {
 	const last = 1 << 40
 	size := 0
@@ -230,7 +233,7 @@ func changeOf(ordinal int, f pipeline.Form, e editOf, was, is string, isSent boo
 	return c
 }
 
-// lost describes a piece whose text the harness no longer has, or that a summary stands for since.
+// lost describes a piece whose text the harness no longer has, or whose message a summary has replaced.
 func (r Request) lost(e editOf) Change {
 	return Change{
 		Name: format.Piece(e.Tag, cmp.Or(e.Tool, e.Kind), ""), Why: words.Rule(e.edit.Kind, e.edit.Payload), Freed: format.Tokens(e.Tokens),

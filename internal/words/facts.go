@@ -30,6 +30,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 		{Label: "historian", Text: historianOf(st.History, now)},
 		{Label: "budget", Text: budgetsOf(st, now)},
 		{Label: "dreamer", Text: dreamOf(st.Dream, now)},
+		{Label: "sidekick", Text: sidekickOf(st.Sidekick)},
 		{Label: "next bust", Text: NextBust(st)},
 		{Label: "last bust", Text: lastBustOf(st, now)},
 		{Label: "busts", Text: bustsOf(st)},

@@ -101,7 +101,7 @@ func TestNextBust(t *testing.T) {
 	}
 	full.NextBust = &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}
 	full.LastPrice = &schema.PricedPass{Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 6100}}
-	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // it stood beside "removes 6.1k"
+	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // once, it stood beside "removes 6.1k"
 		t.Errorf("got %q, want %q", got, want)
 	}
 	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}

@@ -45,8 +45,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	return faults
 }
 
-// retryOf says after how many passes a model is asked again, and that extracts stand in for its summaries
-// until then.
+// retryOf says after how many passes a model is asked again, and that extracts replace its summaries until then.
 func retryOf(passes int) string {
 	when := "with the next request that needs it"
 	if passes > 0 {
@@ -143,8 +142,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo returns a head whose sizes add up to measured. The host counts other tokens than the provider, and the bar of
-// the status shows the provider's.
+// scaledTo returns a head whose sizes add up to measured. The host counts tokens differently from the provider, and the
+// bar of the status shows the provider's.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {
@@ -153,7 +152,7 @@ func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	for _, size := range []*int{&h.Baseline, &h.Delta, &h.Sections.Compartments, &h.Sections.Memories, &h.Sections.Docs, &h.Sections.KeyFiles} {
 		*size = int(int64(*size) * measured / counted)
 	}
-	h.Baseline = int(measured) - h.Delta // what the rounding has lost
+	h.Baseline = int(measured) - h.Delta // with the remainder of the rounding
 	return h
 }
 
@@ -272,6 +271,17 @@ func dreamOf(d *schema.DreamStatus, now time.Time) string {
 		text += "; interrupted, goes on with the schedule or /ctx-dream"
 	}
 	return text
+}
+
+// sidekickOf describes the sidekick's run. It is "" if there is none.
+func sidekickOf(s *schema.SidekickStatus) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Results == 0:
+		return "chooses what to search for"
+	}
+	return fmt.Sprintf("chooses from %s, %s tokens so far", format.Count(s.Results, "search result"), format.Tokens(s.Tokens))
 }
 
 // errandNames are the kinds of runs that a user has begun.

@@ -31,6 +31,7 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("last bust", "", lastBustAt(st.LastBust, now))
 	add("next bust", "", dueOf(st))
 	add("historian", "work", runOf(st.History, now))
+	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))
@@ -54,7 +55,7 @@ const (
 	maxBrief = 40
 )
 
-// within joins texts, and marks a cut at the end.
+// within joins texts to at most this many characters (most). It marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {
@@ -85,7 +86,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, as all others.
+// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, like all other
+// sizes.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {

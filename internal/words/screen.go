@@ -86,6 +86,14 @@ func Piece(u schema.DroppedUnit) string {
 	return text
 }
 
+// Kept says where a piece is that the user keeps.
+func Kept(u schema.KeptUnit) string {
+	if u.Waits {
+		return "it comes back when the provider has to read the prompt again anyway, and if it fits"
+	}
+	return "it stays in the prompt as long as there is room"
+}
+
 // pieceColumns bounds the argument of a call, so that the size of the piece stays visible.
 const pieceColumns = 40
 
@@ -123,7 +131,7 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 // markCell is the mark in the bar at the size from which a bust may come.
 const markCell = '│'
 
-// labelOf returns the label of a fact. That of the next bust shows its mark in the bar.
+// labelOf returns the label of a fact. The label of the next bust shows the mark that the bust has in the bar.
 func labelOf(f schema.PanelFact) string {
 	if f.Label == "next bust" {
 		return f.Label + " " + string(markCell)

@@ -1,8 +1,7 @@
 package frozen
 
-// A Binding ties the thinking of a message to the prompt that the model
-// produced it for. A model that binds its thinking accepts that thinking back
-// only after exactly the same prompt.
+// A Binding connects the thinking of a message with the prompt for which the model produced it. A model that binds its
+// thinking accepts the thinking only after exactly this prompt.
 type Binding struct {
 	// MessageKey names the assistant message that holds the thinking.
 	MessageKey string
@@ -14,11 +13,11 @@ type Binding struct {
 	Lost bool
 }
 
-// Binding returns the binding of a message's thinking. It returns nil if the prompt of
-// that thinking is not known. Then the caller must treat the thinking as lost.
+// Binding returns the binding of a message's thinking. If the prompt of the thinking is not known, it returns nil, and
+// the caller must treat the thinking as lost.
 func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
 
-// Bind adds bindings. A message that already has one keeps it.
+// Bind adds bindings. If a message already has a binding, this binding stays.
 func (s *State) Bind(bindings ...Binding) {
 	for _, b := range bindings {
 		if s.bindings[b.MessageKey] == nil {

@@ -5,21 +5,19 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content, and a unit only
-// moves along that order: for example, a clamped tool call may become a
-// skeleton, but a dropped unit stays dropped, unless the user asks for it again
-// (Additions.Restored).
+// The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for
+// example, a clamped tool call may become a skeleton, but a dropped unit stays dropped, unless the user asks for it
+// again (Additions.Restored).
 const (
 	// NoEdit is the state of a unit whose content is whole.
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold replaces the result of a tool call, a text or a file with a text that says
-	// how large the content was, and that it can be read in parts. The call stays.
+	// Withhold replaces the result of a tool call, a text or a file with a short text. It says how large the content
+	// was, and that it can be read in parts. A call stays with its arguments.
 	Withhold EditKind = "withhold"
-	// Skeleton keeps a tool call with clamped input, and replaces its result with
-	// the placeholder. Without skeletons all recent calls could vanish, and models
-	// then start to imitate tool calls in their text.
+	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. Without skeletons,
+	// all recent calls could vanish, and then models begin to imitate tool calls in their text.
 	Skeleton EditKind = "skeleton"
 	// Drop replaces a text or file with its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
@@ -33,8 +31,7 @@ const (
 	// thinking that the model wrote into its texts, for example between <think>
 	// tags.
 	Unthink EditKind = "unthink"
-	// Shell means that the unit's message has nothing left that is worth
-	// sending.
+	// Shell means that the unit's message has no content that is worth sending.
 	Shell EditKind = "shell"
 )
 
@@ -67,11 +64,9 @@ type Treatment struct {
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
-	// Stripped, Unthought and IsShell each say that an edit of that kind
-	// exists.
+	// Stripped, Unthought and IsShell mean that the unit has an edit of the kind Strip, Unthink or Shell.
 	Stripped, Unthought, IsShell bool
-	// Covered means that the head stands for the unit's message. It is not an edit: it
-	// follows from the head.
+	// Covered means that the head replaces the unit's message. It is not an edit: it follows from the head.
 	Covered bool
 }
 
@@ -81,7 +76,8 @@ func (t Treatment) Active() bool { return !t.Covered && (t.Edit == NoEdit || t.E
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 
-// IsWhole reports whether the content stands on the wire as it is, or would if the head did not cover it.
+// IsWhole reports whether no edit has changed the content. If the head does not cover the unit, its whole content is on
+// the wire.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
 // restored returns the treatment with the whole content. Injected blocks and reasoning stay off the wire.
@@ -114,10 +110,9 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// Estimates, in tokens, of the rest of a unit after an edit: the size of a
-// placeholder, the size of the text in place of a withheld result, and the size of
-// arguments that were shortened. Arguments of up to 500 characters stay whole, hence 125
-// tokens.
+// Estimates, in tokens, of the rest of a unit after an edit: the size of a placeholder, the size of the text in place
+// of a withheld result, and the size of arguments that were shortened. Arguments of up to 500 characters, about 125
+// tokens, stay whole.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50

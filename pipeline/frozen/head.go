@@ -2,10 +2,9 @@ package frozen
 
 import "slices"
 
-// A Head holds the synthetic messages in front of the tail. They stand for the messages
-// that the head covers, which no longer reach the provider themselves. Its pinned prompts
-// are the exception: they reach the provider between the head and the tail. The zero Head
-// covers nothing and has no messages.
+// A Head holds the synthetic messages in front of the tail. They replace the messages that the head covers. Only the
+// pinned prompts among these are still sent, between the head and the tail. The zero Head covers nothing and has no
+// messages.
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
@@ -13,17 +12,16 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is the key of the harness's own summary that the array began with when
-	// message Through was summarised. It is empty if the array began with the session's
-	// first message.
+	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
+	// summarised. It is empty if the array began with the session's first message.
 	AfterSummary string
 	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first.
 	// Unused places are empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
-	// InBaseline and InDelta count the compartments that baseline and delta show:
-	// the session's first InBaseline ones, and the InDelta ones after them.
+	// InBaseline and InDelta count the compartments that baseline and delta show: the session's first InBaseline
+	// compartments, and the InDelta compartments after them.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int
@@ -42,11 +40,10 @@ type Head struct {
 	FoldedAt int64
 }
 
-// MaxPinned is the greatest number of prompts that a head pins: the newest one, and the one
-// before it.
+// A head pins at most MaxPinned prompts: the newest prompt, and the prompt before it.
 const MaxPinned = 2
 
-// Pins reports whether the head leaves the message on the wire although it covers it.
+// Pins reports whether the message stays on the wire although the head covers it.
 func (h Head) Pins(messageKey string) bool {
 	return messageKey != "" && slices.Contains(h.Pinned[:], messageKey)
 }
@@ -54,14 +51,14 @@ func (h Head) Pins(messageKey string) bool {
 // HeadSections holds the sizes of the baseline's sections, in tokens.
 type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
-	// Tiers counts the compartments at tiers 1 to 4, and the archived ones.
+	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
 	Tiers [5]int
 	// Covered holds the sizes of the messages that the head covers.
 	Covered Covered
 }
 
-// Covered holds the sizes of the covered messages by kind, in tokens. Content that edits
-// had already taken off the wire does not count.
+// Covered holds the sizes of the covered messages by kind, in tokens. Content that edits have already removed from the
+// wire does not count.
 type Covered struct {
 	Text, Files, Inputs, Results int
 }
@@ -97,9 +94,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 // Keys is a set of message keys.
 type Keys map[string]bool
 
-// SetHead makes h the head of the state, and covered the messages that h stands for. It
-// takes keys and not a highest tag, because an old message can get a new unit, for example
-// when the harness stores the text of an aborted answer late.
+// SetHead makes h the head of the state, and covered the messages that h replaces. covered holds keys, and not a
+// highest tag, because an old message can get a new unit, for example when the harness stores the text of an aborted
+// answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -108,7 +105,7 @@ func (s *State) SetHead(h Head, covered Keys) {
 }
 
 // HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
-// The head is hidden while a revert has taken messages that it stands for, and no pass has replaced it yet.
+// If a revert has taken messages that the head replaces, the head is hidden until a pass makes another head.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -120,7 +117,7 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 	return true
 }
 
-// Covers reports whether the head stands for a message, even if the head is hidden.
+// Covers reports whether the head replaces a message, even if the head is hidden.
 func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
 
 // HeadTokens returns the size of the head's messages, or 0 if the head is hidden.
@@ -131,8 +128,8 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover adds a message to those that the head stands for. It is for a message that the
-// harness has inserted between covered messages after the fold.
+// Cover makes the head replace one more message, which the harness has inserted between covered messages after the
+// fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {
 		return

@@ -12,13 +12,12 @@ type Additions struct {
 	// such a unit is no empty shell.
 	Restored []int
 	Edits    []Edit
-	// Released lists the tags of kept units that the pass had to take nevertheless. They are no longer kept.
+	// Released lists the tags of kept units that the pass had to remove. They are no longer kept.
 	Released []int
-	// Setup is the session's setup from this pass on. It is nil if the setup stays as
-	// it is.
+	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
-	// Head is the session's head from this pass on, and Covered names the messages that
-	// it stands for. Head is nil if the head stays as it is.
+	// Head is the session's head from this pass on, and Covered names the messages that it replaces. Head is nil if the
+	// head does not change.
 	Head    *Head
 	Covered Keys
 	// Drained lists the tags whose queued drop is finished.
@@ -54,14 +53,13 @@ func (s *State) Commit(a Additions) {
 	}
 }
 
-// An Overlay lays proposed additions over a state. It reads as if the state had them,
-// and never changes the state. To accept the additions, the caller commits them to the
-// state. To refuse them, it discards the overlay. For example, a pass renders with an
-// overlay. If its edits cannot be stored, the state never had them.
+// An Overlay lays proposed additions over a state. A reader of the overlay sees the state with the additions, but the
+// state itself does not change. To accept the additions, the caller commits them to the state. To refuse them, it
+// discards the overlay. For example, a pass renders with an overlay, and discards it if its edits cannot be stored.
 type Overlay struct {
-	// Setup is the proposed setup, or the state's own if none is proposed.
+	// Setup is the proposed setup. If none is proposed, it is the setup of the state.
 	Setup Setup
-	// Head is the proposed head, or the state's own if none is proposed.
+	// Head is the proposed head. If none is proposed, it is the head of the state.
 	Head Head
 
 	state *State
@@ -70,8 +68,8 @@ type Overlay struct {
 	edited map[int]*Unit
 }
 
-// With returns an overlay of the state with a. The queue is shown with all its drops,
-// because Drained takes effect only when a is committed.
+// With returns an overlay of the state with a. The overlay's queue has all drops, because Drained takes effect only
+// when a is committed.
 func (s *State) With(a Additions) *Overlay {
 	o := &Overlay{Setup: s.Setup, Head: s.Head, state: s}
 	if a.Setup != nil {

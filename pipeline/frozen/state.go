@@ -26,20 +26,18 @@ type Unit struct {
 	Kind       UnitKind
 	// Tool is the tool's name. Only tool units have one.
 	Tool string
-	// Bytes and Tokens measure the content; for a tool unit, the content is the result.
-	// InputBytes and InputTokens measure a tool's arguments. Neither pair includes the
-	// other.
+	// Bytes and Tokens measure the content, which is the result for a tool unit. They do not include a tool's
+	// arguments, which InputBytes and InputTokens measure.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
 	// GapSeconds is the pause before the unit's message. Only the text unit that shows
 	// the pause has a value other than 0.
 	GapSeconds int
-	// Note is a text of the host that stands at the end of the content on the wire, for
-	// example a reminder that output could be dropped. It is chosen before the content is
-	// sent for the first time. It is empty for most units.
+	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output could
+	// be dropped. It is chosen before the content is sent for the first time. It is empty for most units.
 	Note string
-	// Fingerprint identifies the unit across copies of the session: a fork's
-	// copy of the unit has the same fingerprint. It is 0 if none was taken.
+	// Fingerprint identifies the unit across copies of the session: a fork's copy of the unit has the same fingerprint.
+	// It is 0 if it is not known.
 	Fingerprint int64
 	// Typed is the line that the user typed, for example "/review main", if the harness
 	// has replaced it with the text of a command. It is empty for most units.
@@ -53,8 +51,8 @@ type Unit struct {
 // A QueuedDrop is a drop that waits for the next bust.
 type QueuedDrop struct {
 	Tag int
-	// Key is the key of the unit to drop. When the session is loaded again, the
-	// drop is valid only if that unit still has the tag.
+	// Key is the key of the unit to drop. When the session is loaded again, the drop is valid only if the tag still
+	// belongs to the unit with this key.
 	Key string
 	// QueuedAt is Unix milliseconds.
 	QueuedAt int64
@@ -68,7 +66,7 @@ type State struct {
 	Setup Setup
 	// Head is set with SetHead.
 	Head Head
-	// covered names the messages that the head stands for.
+	// covered names the messages that the head replaces.
 	covered Keys
 	// hidden means that the head is not shown; see HideHead.
 	hidden bool
@@ -80,10 +78,9 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units ascending by tag, edits of
-// those units in any order, and the queue in its order. It leaves out a queued drop if
-// the tag belongs to no unit, or to a unit with another key. Such a drop would remove
-// content that the model has not marked. The caller sets the setup.
+// NewState returns a state from its stored parts: units ascending by tag, edits of those units in any order, and the
+// queue in its order. It leaves out a queued drop if the tag belongs to no unit, or to a unit with another key. A drop
+// of another unit would remove content that the model has not marked. The caller sets the setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,
@@ -128,7 +125,8 @@ func (s *State) ByTag(tag int) *Unit {
 	if len(s.units) == 0 {
 		return nil
 	}
-	// Only deleted messages leave gaps between tags, so the tag's distance from the first one is nearly always its index.
+	// Only deleted messages leave gaps between tags, so the tag's distance from the first tag is nearly always its
+	// index.
 	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
 		return &s.units[i]
 	}
@@ -144,8 +142,8 @@ func (s *State) Units() []Unit { return s.units }
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
-// Keep notes that the user wants to keep the unit with a tag since a time, or no longer if that time is 0. No pass
-// that is not a bust shows it on the wire. A queued drop of a kept unit is discarded.
+// Keep records since when the user keeps the unit with this tag. since is 0 if the user no longer keeps it. Keep does
+// not change the wire: only a later bust does. It discards a queued drop of the unit.
 func (s *State) Keep(tag int, since int64) {
 	if u := s.ByTag(tag); u != nil {
 		u.Kept = since
@@ -155,7 +153,7 @@ func (s *State) Keep(tag int, since int64) {
 	}
 }
 
-// Enqueue adds drops, except drops of kept units. A tag that already has a queued drop keeps that one.
+// Enqueue adds drops, except drops of kept units. If a drop of the same tag is already queued, the earlier drop stays.
 func (s *State) Enqueue(drops ...QueuedDrop) {
 	for _, d := range drops {
 		if u := s.ByTag(d.Tag); !s.queued[d.Tag] && (u == nil || u.Kept == 0) {
@@ -184,8 +182,8 @@ func (s *State) dequeue(tags []int) {
 	s.queue = kept
 }
 
-// Forget removes the units of messages that the harness has deleted, together
-// with their edits and queued drops. Their tags are never given again.
+// Forget removes the units of messages that the harness has deleted, together with their edits and queued drops. Their
+// tags are not given to other units.
 func (s *State) Forget(messageKeys map[string]bool) {
 	units, queue := s.units, s.queue
 	s.units, s.queue, s.queued = nil, nil, make(map[int]bool)

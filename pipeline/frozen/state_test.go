@@ -28,7 +28,7 @@ func TestTagsAreNeverGivenTwice(t *testing.T) {
 	if u := s.Add(frozen.Unit{Key: "e", MessageKey: "m4"}); u.Tag != 7 {
 		t.Errorf("the tag after a forgotten 6 is %d", u.Tag)
 	}
-	// Even if the stored counter is too low, no tag is given twice.
+	// No tag is given twice, even if the stored counter is too low.
 	if low := frozen.NewState(1, s.Units(), nil, nil); low.TagCounter != 7 {
 		t.Errorf("the counter is %d, want that of the highest unit, 7", low.TagCounter)
 	}
@@ -71,8 +71,8 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// Defect D6 (docs/defects.md): a unit was lost, and another unit got its tag. A drop
-// that was queued for the lost unit must not remove the other one.
+// Bug D6 (docs/defects.md): a unit was lost, and another unit got its tag. A drop that was queued for the lost unit
+// must not remove the other unit.
 func TestQueuedDropIsOfItsUnitOnly(t *testing.T) {
 	units := []frozen.Unit{{Tag: 1, Key: "a"}, {Tag: 2, Key: "b"}, {Tag: 3, Key: "c"}}
 	s := frozen.NewState(3, units, nil, []frozen.QueuedDrop{{Tag: 1, Key: "b"}, {Tag: 2, Key: "b"}, {Tag: 3}, {Tag: 4, Key: "d"}})

@@ -5,21 +5,19 @@ import (
 	"slices"
 )
 
-// A span is a run of messages that must not be separated: no cut may lie between them.
-// A cut is the ordinal of the first message after it. For example, the span from 3 to 5
-// forbids the cuts 4 and 5.
+// A span is a sequence of messages that must not be separated: no cut may lie between them. A cut is the ordinal of the
+// first message after it. For example, the span from 3 to 5 forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
 // spans are sorted and do not overlap.
 type spans []span
 
-// spansOf returns the spans of all tool arcs. If a call at liveFrom or later has no
-// result yet, its arc reaches to the end of the session, because the result is still to
-// come. An older call without result will never get one, so it makes no span.
+// spansOf returns the spans of all tool arcs. If a call at liveFrom or later has no result yet, its arc reaches to the
+// end of the session, because the result is still to come. An older call without a result will never get one, so it has
+// no span.
 //
-// If an arc began before the first uncovered message, its first messages are summarised
-// already. So such an arc keeps together only its messages from the first uncovered one
-// on.
+// If an arc began before the first uncovered message, its first messages are already summarised. The span of such an
+// arc has only its messages from the first uncovered message on.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
@@ -42,7 +40,7 @@ func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	return merged
 }
 
-// around returns the span that a cut would separate.
+// around returns the span within which a cut lies.
 func (s spans) around(cut int) (span, bool) {
 	i, _ := slices.BinarySearchFunc(s, cut, func(s span, cut int) int { return cmp.Compare(s.last, cut) })
 	if i < len(s) && s[i].first < cut {
@@ -51,9 +49,8 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// outside moves a cut out of the span that it would separate: to the message after the
-// span, or to the first message of the span if the span ends the session. A call that
-// waits for its result therefore never moves a cut forward.
+// If a cut lies within a span, outside moves it to the message after the span. If the span ends the session, outside
+// moves the cut back to the first message of the span. So a call that waits for its result never moves a cut forward.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:
@@ -65,7 +62,7 @@ func (s spans) outside(cut, total int) int {
 	}
 }
 
-// before moves a cut to the first message of the span that it would separate.
+// If a cut lies within a span, before moves it back to the first message of the span.
 func (s spans) before(cut int) int {
 	if around, ok := s.around(cut); ok {
 		return around.first

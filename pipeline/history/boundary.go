@@ -1,8 +1,7 @@
 package history
 
-// smallRest is a size in tokens. If the messages before the protected tail are no
-// larger than that, they are not worth a compartment, and the tail takes them until
-// more have come.
+// If the messages before the protected tail have at most smallRest tokens, they are not worth a compartment, and belong
+// to the tail.
 const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
@@ -24,7 +23,7 @@ func (s Situation) Snapshot(r Request) Snapshot {
 	return d.out
 }
 
-// A division is a snapshot in the making.
+// A division is the state of the computation of a snapshot.
 type division struct {
 	Situation
 	uncovered int
@@ -38,7 +37,7 @@ func (d *division) isPressed() bool {
 	return d.Usage >= ForceUsage || scale > 0 && scale < 1
 }
 
-// target returns the size of the protected tail for this request, at a usage.
+// target returns the size that the protected tail should have for this request, at a given usage.
 func (d *division) target(usage float64) int {
 	target := tailTarget(d.Limit, d.Threshold, usage)
 	if d.WorkingSet > 0 {
@@ -62,9 +61,8 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk begins the tail where the newest messages reach the target's size together. If
-// the first of them is huge, walk leaves it out, because that message would make the
-// tail several times as large as the target.
+// walk begins the tail so that its messages have just the target's size. If its first message is huge, walk leaves this
+// message out, because with it the tail would be several times as large as the target.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -76,8 +74,8 @@ func (d *division) walk() {
 	}
 }
 
-// isHuge reports whether a message is much larger than the whole tail should be. A third of
-// a small window is huge, too.
+// isHuge reports whether a message has more than twice the tokens of the target, and more than 64,000 tokens or, in a
+// small window, more than a third of the window.
 func (d *division) isHuge(ordinal int) bool {
 	return d.Messages.Tokens(ordinal, ordinal+1) > max(2*d.out.Target, min(64_000, d.Limit/3))
 }
@@ -86,9 +84,9 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// snapToPrompt moves the start of the tail back to the beginning of a thought: a prompt
-// of the user or a step with tool calls. It moves over a limited number of tokens only.
-// Under pressure it leaves some messages before the tail for the historian.
+// snapToPrompt moves the start of the tail back to a prompt of the user or a step with tool calls, but only over a
+// limited number of tokens. Under pressure, it does not move the start if too few messages for the historian would be
+// left before the tail.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)
@@ -101,8 +99,8 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the newest uncovered message, up to the given one, that is a
-// prompt or holds a tool call. It returns 0 if there is none.
+// thoughtBefore returns the ordinal of the newest uncovered message, up to the given ordinal, that is a prompt or holds
+// a tool call. It returns 0 if there is no such message.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {
@@ -113,9 +111,8 @@ func (d *division) thoughtBefore(ordinal int) int {
 	return 0
 }
 
-// spareLivePrompt keeps the newest prompt of the user in the tail, because the model is
-// answering it. Under pressure the prompt may go: a session with a single prompt must
-// remain summarisable.
+// spareLivePrompt keeps the newest prompt of the user in the tail, because the model is answering it. Under pressure
+// the prompt may leave the tail, because otherwise a session with a single prompt could not be summarised.
 func (d *division) spareLivePrompt() {
 	prompt := d.Messages.newestPrompt(1)
 	if d.isPressed() || prompt < d.uncovered || prompt >= d.out.TailStart {
@@ -136,8 +133,8 @@ func (d *division) moveTo(start int, why TailReason) {
 	}
 }
 
-// planWrapUp begins the tail with the oldest of the turns that the request keeps. If the
-// session has no other turns, nothing is eligible.
+// planWrapUp begins the tail with the oldest turn that the request keeps. If the session has no other turns, no message
+// is eligible.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
 	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))
@@ -145,8 +142,8 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// limitRun ends the eligible messages at the cap of a run, and not within a tool arc. If
-// the first message or the first arc is larger than the cap, the run takes it alone.
+// limitRun ends the eligible messages at the cap of a run, but not within a tool arc. If the first message or arc is
+// larger than the cap, the run takes only this message or arc.
 func (d *division) limitRun() {
 	o := &d.out
 	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)

@@ -6,8 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// link puts the halves of an arc into two messages. If an arc's last is 0, its call
-// gets no result.
+// For each arc, link puts the call and the result into two messages. If an arc's last is 0, its call gets no result.
 func link(m *Messages, arcs ...arc) *Messages {
 	for _, a := range arcs {
 		first := &m.Between(a.first, a.first+1)[0]
@@ -61,8 +60,7 @@ func TestArcsOfRepeatedIDs(t *testing.T) {
 	}
 }
 
-// The start of the tail moves back over at most 48,000 tokens to the beginning of a
-// thought, however large the tail is.
+// However large the tail is, its start moves back over at most 48,000 tokens to a prompt or a step with calls.
 func TestTailDoesNotGrowFarBackToAPrompt(t *testing.T) {
 	m := session("uaaaaaaaaaaaaaaau", 10_000) // the newest 96,000 tokens begin at 8
 	s := Situation{Messages: m, Limit: 1_000_000, Threshold: 40, Usage: 10}.Snapshot(Request{})

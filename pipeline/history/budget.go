@@ -15,12 +15,11 @@ const (
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns the least size in tokens of a history that is worth a run of
-// the historian. It depends on the model's limit and on the execute threshold in
-// percent.
+// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. It depends on
+// the model's limit and on the execute threshold in percent.
 //
-// The limit must be the model's, never derived from the last prompt, because there is none
-// right after a restart.
+// The limit must be the model's. It must not be derived from the last prompt, because right after a restart no last
+// prompt is known.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -39,10 +38,9 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the prompt limit to plan a run for: the smallest known limit of
-// the models that may have to read the chunk. Each of these models must be able to read
-// it, because no smaller chunk is made for a fallback model. In limits, 0 stands for an
-// unknown limit.
+// HistorianLimit returns the prompt limit for which a run is planned: the smallest known limit of the models that may
+// have to read the chunk. Each of these models must be able to read the chunk, because a fallback model gets the same
+// chunk. In limits, 0 means an unknown limit.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -56,8 +54,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns the size in tokens of the newest messages that stay verbatim. It is the
-// size that the spending setting allows, but no more than the protected tail of a window.
+// WorkingSet returns the size in tokens of the newest messages that stay verbatim. It is the size that the spending
+// setting allows, but at most the protected tail for this window.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
@@ -66,8 +64,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens up to which prompts grow if only the spending
-// setting limits them. Reminders to drop content treat it as the size of the window.
+// PromptSize returns the size in tokens up to which prompts grow if only the spending setting limits them. For
+// reminders to drop content, it counts as the size of the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // spendingLimits are the sizes that a value of the spending setting allows, in tokens. docs/decisions.md has the
@@ -84,8 +82,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the price of a run that reads tokens of condensed text, in tokens that
-// the session reads from the cache.
+// RunCost estimates the price of a run whose condensed text has the given number of tokens. The unit of the result is
+// the price of reading one token from the session's cache.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0
@@ -136,5 +134,5 @@ func runCap(room, tail int, usage float64) int {
 	return min(250_000, max(2*tail, part(0.25, 100_000)))
 }
 
-// round rounds halves up, including negative ones: -2.5 becomes -2.
+// round rounds halves up, also for negative numbers: -2.5 becomes -2.
 func round(x float64) int { return int(math.Floor(x + 0.5)) }

@@ -10,11 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The tests of this file are named after the bug classes H of docs/defects.md. The
-// comment of each test describes the bug as earlier context managers had it.
+// The tests of this file are named after the bug classes H of docs/defects.md. The comment of each test describes the
+// bug that earlier context managers had.
 
-// H4: right after a restart no usage is known, and budgets that were derived from the
-// usage collapsed. History was then archived to fit them.
+// Bug H4: right after a restart no usage is known, and budgets that were derived from the usage collapsed. History was
+// then archived to fit them.
 func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	for _, usage := range []float64{0, 50, 95} {
 		v := Trigger(TriggerFacts{Situation: at(session(strings.Repeat("ua", 20), 4000), usage), Count: tokens.Count})
@@ -24,8 +24,8 @@ func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	}
 }
 
-// H7: an open call after the start of the protected tail moved the start forward, up to
-// the call. The tail lost all messages between the two.
+// Bug H7: an open call after the start of the protected tail moved the start forward, up to the call. The tail lost all
+// messages between its old start and the call.
 func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	for open := 1; open <= 10; open++ {
 		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
@@ -36,8 +36,7 @@ func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	}
 }
 
-// H8: a single call that had died without a result kept all later history from the
-// historian.
+// Bug H8: a single call that had died without a result kept all later history from the historian.
 func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	for _, mode := range []Mode{Incremental, WrapUp} {
 		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
@@ -48,8 +47,8 @@ func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	}
 }
 
-// H9: trigger and runner computed the first uncovered message of a session in two
-// ways, so that every first run was rejected.
+// Bug H9: trigger and runner computed the first uncovered message of a session in two ways, so that every first run was
+// rejected.
 func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	now := at(session(strings.Repeat("ua", 10), 4000), 50)
 	for _, none := range []int{0, -1} {
@@ -61,8 +60,8 @@ func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	}
 }
 
-// H13: the number of messages in the array was compared with ordinals. If an array
-// began after a compartment, there always seemed to be more messages.
+// Bug H13: the number of messages in the array was compared with ordinals. If an array began after a compartment, there
+// always seemed to be more messages.
 func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {
@@ -74,8 +73,8 @@ func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	}
 }
 
-// H14: tables were as long as the list of readable messages. After an unreadable
-// message, the last messages had no place in the tables and were lost.
+// Bug H14: tables indexed by ordinal were only as long as the list of readable messages. So if one message was
+// unreadable, the last messages had no place in the tables and were lost.
 func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	m := session("uauaua", 100)
 	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable
@@ -91,8 +90,8 @@ func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	}
 }
 
-// H28: the size of the protected tail was a number of turns, which blocked a session
-// with few prompts of the user: there was never a turn to summarise.
+// Bug H28: the size of the protected tail was a number of turns, which blocked a session with few prompts of the user:
+// there was never a turn to summarise.
 func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	s := at(session("u"+strings.Repeat("a", 40), 3000), 82)
 	for covered := 0; covered < 30; {
@@ -105,7 +104,7 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// H29: the trigger looked at the raw size. So it fired after a few large files, and history became a heap of tiny
+// Bug H29: the trigger looked at the raw size. So a few large files began a run, and history consisted of many tiny
 // compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
@@ -120,8 +119,8 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	}
 }
 
-// H30: after most tool output had been dropped, the active units were too small for
-// the trigger to fire, although the dropped units had never been summarised.
+// Bug H30: after most tool output had been dropped, the active units were too small for the trigger to fire, although
+// the dropped units had never been summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
 	// The 80,000 tokens include dropped units, so they are not small even at a usage of 10 %.
 	if IsSmall(80_000, 128_000, 65, 10) {
@@ -136,8 +135,8 @@ func TestBugH30DroppedContentCounts(t *testing.T) {
 	}
 }
 
-// H41: a message without text at the end of the eligible messages looked like messages
-// that did not fit into the chunk. The trigger fired for 583 tokens at 10 %.
+// Bug H41: a message without text at the end of the eligible messages looked like messages that did not fit into the
+// chunk. So the trigger began a run for 583 tokens at a usage of 10 %.
 func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 	for _, third := range []string{"", "a short text"} {

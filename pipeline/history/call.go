@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// telling lists the arguments that say what a call was about, the most telling first. A
-// long value is cut if it is a path, a pattern or the like.
+// telling lists the arguments that describe a call, the best description first. The value of an argument with true is
+// cut if it is long.
 var telling = []argument{
 	{"filePath", true},
 	{"path", true},

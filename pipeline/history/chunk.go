@@ -16,8 +16,7 @@ import (
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	chronicle.Range
-	// Blocks make up the text, one block a line. They cover the range without holes,
-	// unless the range has no text at all.
+	// Blocks are the lines of the text. They cover the range without gaps, unless the range has no text at all.
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable
 	// message is empty.
@@ -26,8 +25,8 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters is the number of stretches of the model's work in which commits are
-	// named.
+	// CommitClusters counts the parts of the model's work that name commits. Consecutive blocks of the model are one
+	// part.
 	CommitClusters int
 	// HasMore means that the budget ended the chunk, and eligible messages follow.
 	HasMore bool
@@ -35,9 +34,8 @@ type Chunk struct {
 	IsCut bool
 }
 
-// A Block is neighbouring messages in which one voice speaks, as one line of a chunk's
-// text. A message in which several voices speak is a block of its own, with a line for
-// each voice.
+// A Block is one line of a chunk's text. It shows consecutive messages that have words of one origin only, for example
+// of the model. A message with words of several origins is a block of its own, with a line for each origin.
 type Block struct {
 	chronicle.Range
 	Text string
@@ -55,10 +53,9 @@ func (c *Chunk) Text() string {
 // ReadChunk condenses the messages from start up to end (exclusive) to a text of at
 // most budget tokens. The first block is taken even if it is larger (see Truncate).
 //
-// A message without text and calls is noise, for example one that only holds reasoning.
-// Its ordinal belongs to the next block. If no block follows, it belongs to the last
-// block, so that noise never looks like unread messages. A range that holds only noise
-// is covered and has no blocks.
+// A message without text and calls is noise, for example one that only holds reasoning. Its ordinal belongs to the next
+// block. If no block follows, it belongs to the last block, so that noise does not count as unread messages. If the
+// whole range is noise, the chunk covers it and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
@@ -73,9 +70,8 @@ func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chun
 	return r.chunk
 }
 
-// blockCeiling returns the size in tokens up to which messages of one role are joined. A
-// turn with hundreds of steps would otherwise be one block, which is read whole or not
-// at all.
+// blockCeiling returns the size in tokens up to which messages of one role are joined. Otherwise a turn with hundreds
+// of steps would be one block, and a chunk reads a block whole or not at all.
 func blockCeiling(budget int) int { return max(500, budget/4) }
 
 // A reader builds a chunk.
@@ -88,8 +84,8 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster means that the current stretch of the model's blocks is already counted
-	// as a commit cluster. lastLetter is the first letter of the last block.
+	// inCluster means that the current sequence of the model's blocks is already counted as a commit cluster.
+	// lastLetter is the first letter of the last block.
 	inCluster  bool
 	lastLetter string
 }
@@ -138,7 +134,7 @@ func (r *reader) read(m *Message) bool {
 	return true
 }
 
-// goesOn reports whether a message in which these voices speak can join the block.
+// goesOn reports whether a message with these voices can join the block.
 func (c *block) goesOn(voices []voice) bool {
 	return len(c.voices) == 1 && len(voices) == 1 && c.voices[0].letter == voices[0].letter
 }
@@ -206,8 +202,7 @@ func (r *reader) addToolOnly(b chronicle.Range) {
 	r.chunk.ToolOnly = append(r.chunk.ToolOnly, b)
 }
 
-// countCluster counts a commit cluster if the block names commits. Consecutive blocks of
-// the model count as one cluster.
+// countCluster counts a commit cluster if the block names commits. Consecutive blocks of the model are one cluster.
 func (r *reader) countCluster(c *block) {
 	first := &c.voices[0]
 	if first.letter != r.lastLetter {
@@ -257,8 +252,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover every message of the chunk
-// exactly once. A compartment made of such a chunk would lose a message.
+// CheckCoverage returns an error if the blocks do not cover every message of the chunk exactly once. From a chunk with
+// such an error, a compartment would lose a message.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil
@@ -282,8 +277,8 @@ func (c *Chunk) CheckCoverage() error {
 // cutMarker ends a text that was shortened.
 const cutMarker = "\n[The rest of this text is left out, because it is too long.]"
 
-// Truncate shortens the text of a chunk whose only block is larger than the budget. The
-// range stays: the whole message can still be expanded.
+// Truncate shortens the text of a chunk whose only block is larger than the budget. The range stays the same, because
+// the model can still expand the whole message.
 func (c *Chunk) Truncate(budget int, count func(string) int) {
 	if len(c.Blocks) != 1 || c.Tokens <= budget {
 		return
@@ -308,12 +303,11 @@ func fitting(s string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(s[:fits], "")
 }
 
-// agent is the letter that stands for the model in a chunk.
+// agent is the letter before the model's words in a chunk.
 var agent = transcript.FromAgent.Letter()
 
-// condense returns the voices of a message in a chunk's text. If the message has words,
-// they represent it. Otherwise its calls do. The calls are the model's work, even in a
-// message of the user.
+// condense returns the voices of a message in a chunk's text. If the message has words, the chunk shows only the words,
+// and otherwise the calls. Calls count as the model's work, even in a message of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
 		if part == "" {
@@ -357,8 +351,8 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse returns a text on one line, with single blanks between words. Each character at which a reader may begin a
-// new line counts as a blank.
+// collapse returns a text on one line, with single blanks between words. Each character that may be read as the end of
+// a line counts as a blank.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

@@ -26,7 +26,7 @@ func TestLongTurnIsCutIntoBlocks(t *testing.T) {
 	}
 }
 
-// A result that stands in a message of the user belongs to the model's work.
+// A result in a message of the user counts as the model's work.
 func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	m := session("uau", 10)
 	m.list[2].Texts, m.list[2].Calls = nil, []Call{{ID: "c", Tool: "ls", Asks: true, Answers: true}}
@@ -36,8 +36,8 @@ func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	}
 }
 
-// The words of other authors have lines of their own, and the letter of a line names its
-// author. A message in which several voices speak is a block of its own.
+// The words of other authors have lines of their own, and the letter of a line names its author. A message with words
+// of several authors is a block of its own.
 func TestVoicesOfAChunk(t *testing.T) {
 	m := session("uuuauu", 10)
 	m.list[1].Others = []transcript.Said{{Origin: transcript.FromFile, Text: "package a\n[9] U: push"}, {Origin: transcript.FromHarness, Text: "plan mode"}}
@@ -57,8 +57,7 @@ func TestVoicesOfAChunk(t *testing.T) {
 	}
 }
 
-// A range that holds only noise is covered and has no text, so that it cannot stop the
-// historian.
+// A chunk covers a range of noise without any text, so that the historian does not stop before it.
 func TestRangeOfNoiseIsCovered(t *testing.T) {
 	m := session("aaa", 5000)
 	for i := range m.list {
@@ -104,7 +103,7 @@ func FuzzCallSummary(f *testing.F) {
 	})
 }
 
-// The coverage check finds each way in which a chunk can lose a message.
+// The coverage check finds each chunk that has lost a message, however it was lost.
 func TestCoverageIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(*Chunk){
 		"a hole":          func(c *Chunk) { c.Blocks[1].Start++ },

@@ -21,8 +21,8 @@ var (
 	blanks           = regexp.MustCompile(` {2,}`)
 )
 
-// commitsIn adds the commit hashes of a text to a list, in lower case and each once. The
-// list has at most maxHashes.
+// commitsIn adds the commit hashes of a text to a list, in lower case and each once. The list has at most maxHashes
+// hashes.
 func commitsIn(text string, hashes []string) []string {
 	for _, m := range hexWord.FindAllStringSubmatch(text, -1) {
 		if len(hashes) == maxHashes {
@@ -35,9 +35,8 @@ func commitsIn(text string, hashes []string) []string {
 	return hashes
 }
 
-// withoutCommits takes the listed hashes out of a text that speaks of commits. A text
-// that does not speak of commits keeps the words, because they may not be hashes at
-// all.
+// withoutCommits removes the listed hashes from a text that mentions commits. In any other text, these words stay,
+// because they may not be hashes.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {
 		return text

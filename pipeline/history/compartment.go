@@ -7,9 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// RenderCompartment returns the element of a compartment at a tier, 1 to 4. It
-// names the range, so that the model can expand it. An archived compartment
-// renders as nothing.
+// RenderCompartment returns the element of a compartment at a tier, 1 to 4. It names the range, so that the model can
+// expand it. For an archived compartment, it returns "".
 func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	if tier >= Archived {
 		return ""

@@ -11,9 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The cases are reference vectors. The reference leaves "'" alone in titles, because
-// it has two helpers that escape attributes. There is one helper here, so the quote is
-// escaped as in every other attribute.
+// The cases are reference vectors. The reference does not escape "'" in titles, because it has two functions that
+// escape attributes. This package has only one, so it escapes the quote in titles as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
@@ -53,8 +52,8 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// For any text of a compartment, its element has one start tag and one end tag, and a
-// reader gets the text back.
+// For any text of a compartment, its element has one start tag and one end tag, and its text can be read back
+// unchanged.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

@@ -10,9 +10,8 @@ const (
 	// minPressure is the lowest decay pressure. Without it, the compartments of a short
 	// session would all stay in tier 1 for long, and then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife is the age, in compartments, that counts as one half-life for a
-	// compartment of importance 50 under pressure 1. Each 25 points of importance
-	// double the half-life.
+	// halfLife is the half-life of a compartment of importance 50 under pressure 1, measured in newer compartments.
+	// Each 25 points of importance double the half-life.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
@@ -27,8 +26,8 @@ var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 // tiers 1 to 4. An archived compartment costs nothing.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
-// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment
-// has the index 1. An importance outside 1..100 counts as the nearest bound.
+// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. An importance below
+// 1 counts as 1, and an importance above 100 counts as 100.
 func TierOf(index, importance int, pressure float64) int {
 	age := float64(max(index, 1) - 1)
 	importance = min(max(importance, 1), maxImportance)
@@ -42,9 +41,8 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns how hard compartments must decay to fit a budget, given in
-// tokens. It is their size at pressure 1 divided by the budget, and at least 0.1.
-// importances holds the importance of each compartment, newest first. Without a budget
+// DecayPressure returns the pressure under which compartments fit a budget in tokens: their size at pressure 1 divided
+// by the budget, and at least 0.1. importances holds the importance of each compartment, newest first. Without a budget
 // the pressure is 1.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN

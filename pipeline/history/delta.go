@@ -7,15 +7,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// EmptyDelta is the delta of an epoch in which nothing has changed. It is never
-// an empty text, because a provider refuses an empty block.
+// EmptyDelta is the delta of an epoch in which nothing has changed. It has some text, because a provider refuses an
+// empty block.
 const EmptyDelta = "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds everything that has changed since the fold. MemoryBudget is the
-// baseline's budget for memories, in tokens; 0 stands for the default.
+// A DeltaInput holds everything that has changed since the fold. MemoryBudget is the baseline's budget for memories, in
+// tokens; 0 means the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
@@ -27,15 +27,16 @@ type DeltaInput struct {
 	// baseline does not show them.
 	Memories []chronicle.Memory
 
-	// Promises are those of the project, also closed ones. Session is the id of this session.
+	// Promises are the project's open and closed promises. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
-	// StaleKeyFiles are the lines of StaleKeyFiles.
+	// StaleKeyFiles are the lines that the function StaleKeyFiles returns.
 	StaleKeyFiles []string
 
 	MemoryBudget int
 
-	// FoldedAt is the time of the fold in Unix milliseconds, and never the present.
+	// FoldedAt is the time of the fold in Unix milliseconds. It is not the time of this pass, because the same input
+	// must give the same delta.
 	FoldedAt int64
 	// CountText returns the number of tokens in a text.
 	CountText func(string) int
@@ -119,10 +120,9 @@ const (
 	leastBaseline    = 500
 )
 
-// NeedsFold reports whether the delta should be folded into a new baseline, and why. A
-// pass calls NeedsFold after it has rendered a new delta. Without this bound the delta
-// would grow until something else ends the epoch. The sizes are in tokens; a history
-// budget of 0 stands for the default.
+// NeedsFold reports whether the delta should be folded into a new baseline, and why. A pass calls NeedsFold after it
+// has rendered a new delta. Otherwise the delta would grow until another cause ends the epoch. The sizes are in tokens,
+// and a history budget of 0 means the default.
 func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
 	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
 	size := float64(delta.Tokens)

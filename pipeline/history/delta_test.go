@@ -29,8 +29,8 @@ func TestEmptyDelta(t *testing.T) {
 	}
 }
 
-// The delta is a reference vector, except for the quote in the title, which the
-// reference leaves alone (see TestRenderCompartmentVectors).
+// The delta is a reference vector, except for the quote in the title, which the reference does not escape (see
+// TestRenderCompartmentVectors).
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
@@ -116,8 +116,7 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// H26: if an update was logged after a memory had been archived, the update brought
-// the memory back.
+// Bug H26: if an update was logged after a memory had been archived, the update brought the memory back.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

@@ -1,8 +1,7 @@
-// Package history makes the head: the messages in front of the tail that stand
-// for the history of a session. The baseline holds the project's documents, the
-// compartments and the memories as they were at the last fold. The
-// acknowledgement is the model's short answer to the baseline. The delta holds
-// everything that has changed since the fold.
+// Package history makes the head: the messages in front of the tail that replace the older messages of a session. The
+// baseline holds the project's documents, the compartments and the memories as they were at the last fold. The
+// acknowledgement is the model's short answer to the baseline. The delta holds everything that has changed since the
+// fold.
 //
 // The package also decides which part of the transcript a historian may
 // summarise, and when. docs/history.md has the rules and the sources of the

@@ -1,24 +1,23 @@
 package history
 
-// The levels of usage, in percent of the limit, at which history gets more urgent. Like
-// pipeline.ForcePercent and pipeline.EmergencyPercent, they are fixed.
+// The levels of usage, in percent of the limit, from which summaries are more urgent. Like pipeline.ForcePercent and
+// pipeline.EmergencyPercent, they are fixed.
 const (
-	// ForceUsage: the historian runs even inside the live turn, and may take more.
+	// ForceUsage: the historian runs even inside the live turn, and may read more in one run.
 	ForceUsage = 80
 	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it
 	// publishes an extract.
 	EmergencyUsage = 95
-	// proactiveRange is the distance below the execute threshold, in percent of the
-	// limit, at which a run may begin, so that its result is there when the threshold
-	// is reached.
+	// A run may begin proactiveRange percent of the limit below the execute threshold, so that its result is ready when
+	// usage reaches the threshold.
 	proactiveRange = 2
 )
 
 // A Level is a range of usage. At each level the trigger has different reasons for a run.
 type Level uint8
 
-// LevelOf returns the level of a usage: 0 while usage itself is no reason for a run, 1 near
-// the execute threshold, 2 from ForceUsage.
+// LevelOf returns the level of a usage: 0 if usage is no reason for a run, 1 near the execute threshold, 2 from
+// ForceUsage on.
 func LevelOf(usage, threshold float64) Level {
 	switch {
 	case usage >= ForceUsage:

@@ -31,6 +31,6 @@ func element(name string, lines ...string) string {
 // tagStart is the beginning of a tag, such as `§12§`.
 var tagStart = regexp.MustCompile(`§(\d)`)
 
-// WithoutTags returns a foreign text in which nothing looks like one of our tags: `§12§` becomes `§ 12§`, and "§823 BGB"
-// stays readable.
+// WithoutTags changes a foreign text so that nothing in it looks like a tag of the host: `§12§` becomes `§ 12§`, and
+// "§823 BGB" stays readable.
 func WithoutTags(text string) string { return tagStart.ReplaceAllString(text, "§ $1") }

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// headOf renders baseline and delta with a foreign text in every place that can hold one.
+// headOf renders baseline and delta with a foreign text in every place that can hold a foreign text.
 func headOf(foreign func() string) (baseline, delta string) {
 	text := func() string { return "x" + foreign() }
 	compartments := []chronicle.Compartment{

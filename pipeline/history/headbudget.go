@@ -8,8 +8,8 @@ const (
 	DefaultHistoryBudget = 60_000
 	// DefaultMemoryBudget bounds the memories in the baseline, in tokens.
 	DefaultMemoryBudget = 4_000
-	// docsShare is the default size of the project's documents, as a share of the
-	// history budget. A document has up to 256 KiB, more than a small window holds.
+	// docsShare is the default size of the project's documents, as a share of the history budget. A document may have
+	// 256 KiB, which is more than a small window holds.
 	docsShare = 0.5
 	// deltaShare is the part of the budget for memories that the delta may use.
 	deltaShare = 0.25
@@ -19,8 +19,8 @@ const (
 // share (0..1) of the window below the execute threshold (in percent of the limit). If
 // the limit or the share is 0, the budget is unknown, and HistoryBudget returns 0.
 //
-// The limit must be the model's, never derived from the last prompt: there is none
-// right after a restart, and the budget would collapse.
+// The limit must be the model's. It must not be derived from the last prompt: right after a restart no last prompt is
+// known, and the budget would be far too small.
 func HistoryBudget(limit int, threshold, share float64) int {
 	if limit <= 0 || !(threshold > 0) || !(share > 0) {
 		return 0

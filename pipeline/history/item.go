@@ -8,13 +8,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// itemBudget bounds the open items in the head, in tokens. The newest ones are shown.
+// itemBudget bounds the open items in the head, in tokens. The head shows the newest items.
 const itemBudget = 800
 
 // itemNotice is the first line of a list of open items.
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done."
 
-// itemLine returns a promise as the head shows it. A message number means something only in its own session.
+// itemLine returns a promise as the head shows it. For a promise of another session, it also names that session,
+// because an ordinal alone means a message of this session.
 func itemLine(n *chronicle.Note, session string) string {
 	tag := `  <item id="` + strconv.FormatInt(n.ID, 10) + `" by="` + escapeAttribute(string(n.SaidBy)) + `"`
 	if n.Session != session {
@@ -23,7 +24,8 @@ func itemLine(n *chronicle.Note, session string) string {
 	return tag + ` message="` + strconv.Itoa(n.Message) + `">` + escapeContent(WithoutTags(n.Content)) + "</item>"
 }
 
-// itemLines returns the lines of the newest promises within the budget, oldest first, and the number of the others.
+// itemLines returns the lines of the newest promises within the budget, oldest first, and the number of promises that
+// are left out.
 func itemLines(all []chronicle.Note, session string, count func(string) int) (lines []string, others int) {
 	left := itemBudget
 	for i, n := range slices.Backward(all) {
@@ -57,7 +59,7 @@ func ItemsSince(all []chronicle.Note, foldedAt int64) []chronicle.Note {
 		if n.IsOpen() {
 			return n.CreatedAt <= foldedAt
 		}
-		return n.UpdatedAt <= foldedAt || n.CreatedAt > foldedAt // made and closed since then
+		return n.UpdatedAt <= foldedAt || n.CreatedAt > foldedAt // made and closed after the fold
 	})
 }
 

@@ -21,7 +21,8 @@ func items() []chronicle.Note {
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done.\n"
 
-// The baseline shows what is open, with its source. Of another session, a message number alone would mislead.
+// The baseline shows open promises with their sources. For a promise of another session, it also names the session,
+// because a message number alone would mislead.
 func TestBaselineShowsOpenItems(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{Promises: items(), Session: "mine", CountText: tokens.Count}).Text
 	want := "<open-items>\n" + itemNotice + `  <item id="1" by="user" message="4">Never push to &lt;main&gt;.</item>
@@ -35,8 +36,8 @@ func TestBaselineShowsOpenItems(t *testing.T) {
 	}
 }
 
-// The delta lists the promises that were made since the fold, and those that were closed. It leaves out a promise that was
-// made and closed since then.
+// The delta lists the promises that were made or closed after the fold, but not a promise that was both made and closed
+// after it.
 func TestDeltaTellsOfItems(t *testing.T) {
 	got := deltaOf(history.DeltaInput{Promises: items(), Session: "mine", FoldedAt: 20}).Text
 	want := "<session-history-since>\n<open-item-updates>\n" + itemNotice + `  <closed id="3"/>
@@ -51,7 +52,8 @@ func TestDeltaTellsOfItems(t *testing.T) {
 	}
 }
 
-// Many items take no room from the history. The newest are shown, and the number of the others.
+// However many items there are, they take no room from the history. The section shows the newest, and says how many
+// others there are.
 func TestOpenItemsHaveABudget(t *testing.T) {
 	var all []chronicle.Note
 	for i := range 300 {

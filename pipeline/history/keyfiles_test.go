@@ -17,7 +17,7 @@ func keyFiles() []history.KeyFile {
 	}
 }
 
-// The baseline shows the outlines within their budget. A file that does not fit does not keep a smaller one out.
+// The baseline shows the outlines within their budget. If a file does not fit, a smaller file after it is still shown.
 func TestBaselineShowsKeyFiles(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{KeyFiles: keyFiles(), KeyFileBudget: history.KeyFileBudget(10_000, 10_000), CountText: tokens.Count})
 	want := "\n" + `  <key-file path="a/&quot;b&quot;.go">
@@ -38,7 +38,8 @@ def c()
 	}
 }
 
-// The delta names a file that has changed since the fold, and one that is gone. About a file that could not be looked at, it says nothing.
+// The delta names the files that have changed since the fold, and the files that are gone. It does not mention a file
+// whose state is unknown.
 func TestDeltaNamesStaleKeyFiles(t *testing.T) {
 	shown := history.Baseline(history.BaselineInput{KeyFiles: keyFiles(), KeyFileBudget: 10_000, CountText: tokens.Count}).KeyFiles
 	now := keyFiles()

@@ -35,7 +35,7 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		{125, nil},
 		{126, []int64{3}},
 		{226, []int64{2, 3}},
-		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
+		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer is chosen
 		{426, []int64{1, 2, 3, 4}},
 		{526, []int64{1, 2, 3, 4, 5}},
 	} {
@@ -74,8 +74,8 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 	}
 }
 
-// Bug class H3: once, the clock decided whether a memory had expired, so the bytes of an epoch changed without a
-// bust. Now the time of the fold decides.
+// Bug class H3: the clock decided whether a memory had expired, so the bytes of the head changed without a bust. The
+// time of the fold must decide.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},
@@ -106,7 +106,7 @@ func TestBudgetOfTheDelta(t *testing.T) {
 	}
 }
 
-// The memories keep to their budget for any content.
+// Whatever the memories say, they stay within their budget.
 func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.BaselineInput{
@@ -133,8 +133,9 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	})
 }
 
-// Reference vectors mem-select, mem-line and coalesce. In mem-select, our wrapper has 20 tokens more. Bug class K9: once,
-// a short budget kept the oldest memories, because most have the same importance.
+// Reference vectors mem-select, mem-line and coalesce. In mem-select, the wrapper of this package has 20 tokens more
+// than the reference's. Bug class K9: a short budget kept the oldest memories, because most memories have the same
+// importance.
 func TestBugK9ReferenceMemories(t *testing.T) {
 	sizes := map[string]int{"five": 33, "six": 23, "seven": 23, "eight": 22}
 	count := func(line string) int {
@@ -159,7 +160,7 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 8, 5}) {
 		t.Errorf("a changed memory counts as old: %v", got)
 	}
-	memories[0].Doubt = "a.go is gone" // a doubtful memory gives way to those that are not, but not if the user has pinned it
+	memories[0].Doubt = "a.go is gone" // a doubtful memory is left out before other memories, unless the user has pinned it
 	memories[3].Doubt = "b.go is gone"
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 7, 8}) {
 		t.Errorf("a doubtful memory keeps its rank: %v", got)
@@ -189,8 +190,8 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	}
 }
 
-// Memories of the user have a section and a budget of their own. So they take no room from the memories of the project,
-// and these take none from them.
+// Memories of the user have a section and a budget of their own. So neither they nor the memories of the project take
+// room from the other section.
 func TestMemoriesOfTheUserHaveTheirOwnSection(t *testing.T) {
 	ofUser := chronicle.Memory{ID: 7, Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "prefers <short> answers"}
 	in := history.BaselineInput{Memories: []chronicle.Memory{{ID: 1, Project: "git:1", Category: "NAMING", Content: "x"}, ofUser}, CountText: tokens.Count}

@@ -15,8 +15,8 @@ type Message struct {
 	// Key is the harness's id of the message.
 	Key  string
 	Role transcript.Role
-	// Tokens is the size of the raw message. Dropped units count, because their content
-	// still has to be summarised.
+	// Tokens is the size of the raw message. Dropped units count, too, because their content still has to be
+	// summarised.
 	Tokens int
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
@@ -28,12 +28,13 @@ type Message struct {
 	// of an attached file, or a reminder that a plugin has put into the user's text.
 	Others []transcript.Said
 	Calls  []Call
-	// IsContinued means that the answer ends with calls that the provider itself has run. The next answer continues
-	// it. The provider joins the two, and Anthropic wants the joined answer to begin with the thinking of the first.
+	// IsContinued means that the answer ends with calls that the provider itself has run. The next answer continues it.
+	// The provider joins the two answers, and Anthropic requires that the joined answer begins with the thinking of the
+	// first.
 	IsContinued bool
 }
 
-// A Call is the half of a tool arc that a message holds, or the whole arc.
+// A Call is a tool arc, or the half of it that the message holds.
 type Call struct {
 	ID, Tool string
 	// Input holds the arguments, for example {"filePath":"a.go"}.
@@ -42,9 +43,8 @@ type Call struct {
 	Asks, Answers bool
 }
 
-// MessageOf returns the trigger's view of a message that has an ordinal and a size in
-// tokens. A message that the harness keeps from the provider has no texts and no calls:
-// a historian is a provider's model, too.
+// MessageOf returns the trigger's view of a message that has an ordinal and a size in tokens. A message that the
+// harness keeps from the provider has no texts and no calls: the historian is a model of a provider, too.
 func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	out := Message{Ordinal: ordinal, Key: m.Key, Role: m.Role, Tokens: tokens}
 	if m.Hidden {
@@ -63,9 +63,9 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the words of a text. If the harness has written the whole text, say leaves out the
-// reminders in it. In a text of the user, reminders stay, as words of the harness: the user
-// may have typed the marks of a reminder.
+// say adds the words of a text. If the harness has written the whole text, say leaves out the reminders in it. In a
+// text of the user, reminders stay, but as words of the harness, because the user may have typed the marks of a
+// reminder.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

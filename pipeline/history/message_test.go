@@ -80,7 +80,7 @@ func TestPromptsOfPi(t *testing.T) {
 	}
 }
 
-// A command that Pi's user has kept from the model is kept from the historian's model.
+// If Pi's user has hidden a command from the model, the historian's model does not see it either.
 func TestExcludedCommandStaysPrivate(t *testing.T) {
 	m := transcript.Pi{}.Decode(json.Value(`{"id":"p","message":{"role":"bashExecution","command":"cat key","output":"secret","excludeFromContext":true}}`))
 	if got := MessageOf(&m, 1, 10); len(got.Texts)+len(got.Calls) > 0 {
@@ -88,8 +88,8 @@ func TestExcludedCommandStaysPrivate(t *testing.T) {
 	}
 }
 
-// A finished answer that the harness made as a summary has no ordinal. Neither has a
-// summary that the harness shows as a prompt.
+// A finished answer that the harness made as a summary has no ordinal. A summary that the harness shows as a prompt has
+// none either.
 func TestIsSummary(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`: true,

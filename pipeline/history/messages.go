@@ -5,14 +5,13 @@ import (
 	"sort"
 )
 
-// Messages are the messages of a session that the trigger can see, in order. They may
-// begin after ordinal 1, and ordinals may be missing: an unreadable message has an
-// ordinal and no element.
+// Messages are the messages of a session that the trigger can see, in order. They may begin after ordinal 1, and
+// ordinals may be missing: an unreadable message has an ordinal, but is not in the list.
 type Messages struct {
 	list  []Message
 	total int
-	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by
-	// ordinal, not by position: with a missing ordinal, the two differ.
+	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by ordinal, and not by the position
+	// in the list: if an ordinal is missing, the two differ.
 	sums []int
 	// reads holds the same sums of the tokens that the historian reads.
 	reads []int
@@ -44,7 +43,7 @@ func (m *Messages) Between(start, end int) []Message {
 	return m.list[m.find(start):max(m.find(start), m.find(end))]
 }
 
-// Same reports whether both hold the same messages from start up to end (exclusive).
+// Same reports whether m and other hold the same messages from start up to end (exclusive).
 func (m *Messages) Same(other *Messages, start, end int) bool {
 	return slices.EqualFunc(m.Between(start, end), other.Between(start, end), func(a, b Message) bool {
 		return a.Ordinal == b.Ordinal && a.Key == b.Key
@@ -71,8 +70,8 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal from which on the messages have at least the
-// given number of tokens together. It returns 1 if all messages together have fewer.
+// suffixStart returns the greatest ordinal from which the messages up to the newest have at least the given number of
+// tokens. If all messages together have fewer, it returns 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -84,9 +83,9 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// prefixEnd returns the end of the messages that a run may read. They begin at start, go
-// at most to the given end, and have at most the given number of tokens to read. If the
-// first message alone has more, the run takes this message only.
+// prefixEnd returns where the messages that a run may read end. They begin at start, end at the given end or earlier,
+// and have at most the given number of tokens to read. If the first message alone has more tokens, the run reads only
+// this message.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

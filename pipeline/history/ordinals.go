@@ -17,8 +17,8 @@ type Entry struct {
 	IsOutside bool
 }
 
-// IsSummary reports whether the harness made the message as a summary of the session.
-// An answer must have ended: an unfinished or failed one may still change its kind.
+// IsSummary reports whether the harness made the message as a summary of the session. An answer counts only if it has
+// ended, because an unfinished or failed answer may still become another kind of message.
 func IsSummary(m *transcript.Message) bool {
 	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
@@ -37,14 +37,14 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 // Number returns the ordinal of each entry, or 0 for an entry without one. The entries are
 // in the order of the harness's store.
 //
-// Without anchors, the first message has ordinal 1, and each next message has one more. An
-// unreadable message is counted. A summary and a message outside the conversation are not.
+// Without anchors, the first message has ordinal 1, and each next message has one more. An unreadable message is
+// counted, too. A summary and a message outside the conversation are not counted.
 //
 // An anchor is a message whose ordinal is known, for example because a compartment covers it. An anchor keeps its
-// ordinal, and counting goes on from there. So a deleted message leaves a gap, and the ordinals after the next anchor
-// stay right. Before the first anchor, Number counts backwards. A message gets no ordinal if that count has reached
-// 0, or if the count forwards has reached the ordinal of the next anchor. Number ignores an anchor that is not among
-// the entries, and an anchor that contradicts the anchors before it.
+// ordinal, and the messages after it are counted from this ordinal. So a deleted message leaves a gap, and the ordinals
+// after the next anchor stay right. Before the first anchor, Number counts backwards. A message gets no ordinal if
+// counting backwards has reached 0, or if counting forwards has reached the ordinal of the next anchor. Number ignores
+// an anchor that is not among the entries, or that contradicts the anchors before it.
 func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)

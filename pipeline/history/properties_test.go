@@ -67,8 +67,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut of a snapshot is between a call and its result, or after a call of the tail
-// whose result is still to come.
+// No cut of a snapshot is between a call and its result, or after a call of the tail that still waits for its result.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -90,8 +89,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	})
 }
 
-// The parts of a snapshot are in order, and the eligible messages do not exceed the cap,
-// unless they cannot be divided.
+// The parts of a snapshot are in order. The eligible messages exceed the cap only if they cannot be divided.
 func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -146,8 +144,7 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, a run is possible as soon as the messages before the tail exceed
-// smallRest, the size that is not worth a run.
+// From 80 % on, a run is possible as soon as the messages before the tail exceed smallRest.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -159,7 +156,7 @@ func TestPressureAlwaysFindsSomething(t *testing.T) {
 	})
 }
 
-// A wrap-up keeps the newest turns whole, and nothing else.
+// A wrap-up keeps exactly the newest turns.
 func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -236,8 +233,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// While usage is above the low mark, Throttle.Next makes a compartment after a few passes, no matter how often the
-// models fail. Failing models read at most the tokens of the allowance and of one run.
+// While usage is above the low mark, Throttle.Next makes a compartment after a few passes, however often the models
+// fail. Failing models read at most the allowance plus the tokens of one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

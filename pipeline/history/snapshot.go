@@ -1,7 +1,6 @@
 package history
 
-// A Situation is everything that decides which part of a session a historian may
-// summarise.
+// A Situation holds all facts that decide which part of a session a historian may summarise.
 type Situation struct {
 	Messages *Messages
 	// Covered is the ordinal of the last message that a compartment covers, 0 without a
@@ -17,10 +16,9 @@ type Situation struct {
 	Threshold, Usage float64
 }
 
-// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger
-// and runner both use this function. Once, each had its own function. These differed for a
-// session without compartments, so no first compartment was ever published (class H9 in
-// docs/defects.md).
+// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must both use
+// this function: if their results differed for a session without compartments, no first compartment would ever be
+// published (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
 // A Mode says which part of the history to summarise.
@@ -45,7 +43,7 @@ type Request struct {
 // A TailReason says why the protected tail begins where it begins.
 type TailReason string
 
-// The reasons, in the order in which they are applied.
+// The reasons, in the order in which Snapshot checks them.
 const (
 	EmptySession     TailReason = "empty-session"
 	SizeWalk         TailReason = "size-walk"
@@ -58,10 +56,9 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session at one moment into the messages that compartments cover,
-// the eligible ones [Start, End), later ones, and the protected tail [TailStart, Last].
-// The trigger decides on a snapshot and hands it to the run, so that both speak of the
-// same messages.
+// A Snapshot divides a session at one moment into four parts: the messages that compartments cover, the eligible
+// messages [Start, End), later messages, and the protected tail [TailStart, Last]. The trigger decides by a snapshot
+// and passes it to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
 	// Start is the first message without a compartment. End is the first message that
@@ -70,9 +67,8 @@ type Snapshot struct {
 	Start, End, TailStart, Last int
 
 	Reason TailReason
-	// Target is the size in tokens that the protected tail should have. Tokens is
-	// the size of the eligible messages. Reads is how many tokens the historian
-	// reads of them, and Cap is the greatest number that one run reads.
+	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages.
+	// Reads is how many tokens of them the historian reads, and Cap is the maximum that one run reads.
 	Target, Tokens, Reads, Cap int
 	// Oversize means that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.
@@ -82,5 +78,5 @@ type Snapshot struct {
 	Usage float64
 }
 
-// IsRunnable reports whether there is anything to summarise that is worth a run.
+// IsRunnable reports whether the snapshot has messages that are worth a run.
 func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }

@@ -1,23 +1,21 @@
 package history
 
-// A Throttle limits what the historian may cost without a result. It counts runs, tokens,
-// money and passes, and no time: a clock could stop the historian while the window fills.
-// docs/history.md has the reasons.
+// A Throttle limits the cost of runs without a result. It counts runs, tokens, money and passes. It does not measure
+// time, because a limit in time could stop the historian while the window fills. docs/history.md has the reasons.
 //
-// A compartment of a model resets the throttle. Published runs need no limit, because each
-// message is summarised once.
+// A compartment by a model resets the throttle. Runs with a result need no limit, because each message is summarised
+// once.
 type Throttle struct {
-	// Runs counts the runs since the last reset. Tokens is the number of tokens that
-	// the models have read in these runs, and Money what they cost, in the unit of
-	// Demand.Price.
+	// Runs counts the runs since the last reset. Tokens is the number of tokens that the models have read in these
+	// runs. Money is the price of these tokens, in the unit of Demand.Price.
 	Runs, Tokens int
 	Money        float64
 	// Pass is the number of the pass on which the newest of these runs began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger fired, but no run began or was
-	// under way.
+	// Waited counts the passes on which the trigger demanded a run, but no run began or was in progress.
 	Waited int
-	// Bouts counts how often the throttle has forgotten runs since the last reset.
+	// After some passes, the throttle forgets runs without a result. Bouts counts how often it has done so since the
+	// last reset.
 	Bouts int
 }
 
@@ -34,7 +32,7 @@ type Demand struct {
 	Price float64
 }
 
-// A Way says how the next compartment is made.
+// A Way says how the next compartment is made, if at all.
 type Way uint8
 
 const (
@@ -52,31 +50,27 @@ type Grant struct {
 	Way Way
 	// Tokens is the size of the messages that a run by a model may read.
 	Tokens int
-	// IsFault means that eligible history has waited for too many passes. The session's
-	// status shows it.
+	// IsFault means that eligible messages have waited for too many passes. The session's status shows it.
 	IsFault bool
 }
 
 const (
-	// maxBackoff is the greatest number of passes from one run without result to the
-	// next.
+	// maxBackoff is the maximum number of passes between a run without a result and the next run.
 	maxBackoff = 8
-	// maxWaited is the number of passes that eligible history may wait before it is a
-	// fault.
+	// maxWaited is the number of passes that eligible messages may wait before the status shows a fault.
 	maxWaited = 6
-	// forgotten is the number of passes after which the throttle first forgets runs
-	// without result. Below the low mark nothing else ends the wait for a failing model.
-	// Each further time takes twice as many passes, because a model that has always
-	// failed will probably fail again.
+	// forgotten is the number of passes after which the throttle forgets runs without a result for the first time.
+	// Below the low mark, only this lets a failing model be asked again. Each further time takes twice as many passes,
+	// because a model that has always failed will probably fail again.
 	forgotten = 50
-	// maxBouts is how often this number doubles.
+	// maxBouts is how often the number of passes doubles.
 	maxBouts = 4
 )
 
 // rest returns the number of passes after which the throttle forgets its runs.
 func (t Throttle) rest() int { return forgotten << min(t.Bouts, maxBouts) }
 
-// at returns the throttle on a pass. It may have forgotten its runs by then.
+// at returns the throttle on a later pass, on which it may have forgotten its runs.
 func (t Throttle) at(pass int) Throttle {
 	if t.Runs == 0 || pass-t.Pass < t.rest() {
 		return t
@@ -105,20 +99,18 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns the number of tokens that models may still read for a demand, and whether
-// the tokens or the money are spent. They are never spent after one run, because the
-// second run reads half of the chunk and may succeed.
+// left returns the number of tokens that models may still read for a demand, and whether the tokens or the money are
+// spent. After a single run they do not count as spent, because the second run reads half of the chunk and may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
 	return tokens, t.Runs > 1 && (tokens <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price)
 }
 
-// IsOverdue reports whether eligible history has waited for too many passes.
+// IsOverdue reports whether eligible messages have waited for too many passes.
 func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
 
-// RetryPass returns the first pass on which a model may be asked again, if the demand
-// stays the same.
+// If the demand stays the same, RetryPass returns the first pass on which a model may be asked again.
 func (t Throttle) RetryPass(d Demand) int {
 	if t.Runs == 0 {
 		return d.Pass
@@ -129,32 +121,30 @@ func (t Throttle) RetryPass(d Demand) int {
 	return t.Pass + backoff(t.Runs)
 }
 
-// Waits returns the throttle after a pass on which the trigger fired, but no run began or
-// was under way.
+// Waits returns the throttle after a pass on which the trigger demanded a run, but no run began or was in progress.
 func (t Throttle) Waits() Throttle {
 	t.Waited++
 	return t
 }
 
-// Begun returns the throttle after a run by a model has begun on a pass. The granted
-// tokens count as read at once, so that a crash does not make the run free.
+// Begun returns the throttle after a run by a model has begun on a pass. The granted tokens count as read from the
+// beginning, so that a crash does not make the run free.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0
 	return t
 }
 
-// Failed returns the throttle after a run with grant g has ended without a model's
-// result. The argument pass is the pass on which it ended. Failed replaces the granted
-// tokens with the tokens that the models have really read, and adds the price of
-// these.
+// Failed returns the throttle after a run with grant g has ended without a model's result. pass is the pass on which
+// the run ended. Failed replaces the granted tokens with the tokens that the models have really read, and adds the
+// price of these tokens.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t
 }
 
-// Published returns the throttle after a publish. An extractive compartment says nothing
-// about the models, so their failures still count.
+// Published returns the throttle after a publish. An extractive compartment does not show that a model works, so the
+// earlier failures still count.
 func (t Throttle) Published(w Way) Throttle {
 	if w == ByModel {
 		return Throttle{}
@@ -176,6 +166,5 @@ func allowance(usage float64, runCap, room int) int {
 	return min(500_000, max(runCap, part(0.2, 500_000)))
 }
 
-// backoff returns how many passes lie between a run without result and the next: 1, 2,
-// 4 and so on.
+// backoff returns the number of passes between a run without a result and the next run: 1, 2, 4 and so on.
 func backoff(runs int) int { return min(1<<min(runs-1, 16), maxBackoff) }

@@ -1,6 +1,6 @@
 package history
 
-// A TriggerReason says why a run of the historian begins, or why none does.
+// A TriggerReason says why a run of the historian begins, or why no run begins.
 type TriggerReason string
 
 // The reasons for a run.
@@ -9,10 +9,9 @@ const (
 	RunForced TriggerReason = "force-80"
 	// RunForCommits: the model has finished several pieces of work, each with a commit.
 	RunForCommits TriggerReason = "commit-clusters"
-	// RunForSize: much has been said since the last compartment.
+	// RunForSize: the messages since the last compartment have much text.
 	RunForSize TriggerReason = "tail-size"
-	// RunForRent: the messages before the tail have cost as much as a run that summarises
-	// them.
+	// RunForRent: the rent for the messages before the tail has reached the price of a run that summarises them.
 	RunForRent TriggerReason = "rent"
 	// RunForHeadroom: usage is near the execute threshold, and drops will not help enough.
 	RunForHeadroom TriggerReason = "projected-headroom"
@@ -20,7 +19,7 @@ const (
 
 // The reasons for no run.
 const (
-	// NoRunBesideAnother: a run is under way.
+	// NoRunBesideAnother: another run is in progress.
 	NoRunBesideAnother TriggerReason = "running"
 	// NoRunNothingNew: compartments cover all messages.
 	NoRunNothingNew TriggerReason = "nothing-new"
@@ -40,28 +39,28 @@ const (
 // TriggerFacts hold the facts by which a pass decides on a run.
 type TriggerFacts struct {
 	Situation
-	// IsRunning means that a run of this session is under way.
+	// IsRunning means that a run of this session is in progress.
 	IsRunning bool
 	// Waiting describes the drops that wait for the next bust.
 	Waiting WaitingDrops
 	// MinClusters is the number of commit clusters that begin a run, 0 for never.
 	MinClusters int
-	// Pays reports whether the messages before the tail have cost as much as a run that reads
-	// that many tokens of condensed text. It is nil if rent begins no run.
+	// Pays reports whether the rent for the messages before the tail has reached the price of a run that reads this
+	// many tokens of condensed text. If Pays is nil, no run begins for rent.
 	Pays func(tokens int) bool
 	// Count counts the tokens of a text.
 	Count func(string) int
 }
 
-// WaitingDrops is the part of the prompt that the next bust removes anyway, in tokens:
-// published history that the head does not show yet, and queued drops.
+// WaitingDrops says how much of the prompt the next bust removes anyway, in tokens: messages of published compartments
+// that the head does not show yet, and queued drops.
 type WaitingDrops struct {
 	// Active is the size of the prompt. Going is the size of the part that the next bust
 	// removes.
 	Active, Going int
 }
 
-// after returns the usage that remains after the drops. ok is false if nothing waits.
+// after returns the usage after the next bust. ok is false if no content waits for it.
 func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 	if w.Active <= 0 || w.Going <= 0 {
 		return 0, false
@@ -75,26 +74,22 @@ type TriggerResult struct {
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
-	// ChunkTokens and CommitClusters describe the condensed text of the messages before
-	// the tail, as far as the trigger has read it.
+	// ChunkTokens and CommitClusters describe the part that the trigger has read of the condensed text before the tail.
 	ChunkTokens, CommitClusters int
 }
 
 const (
-	// leastTokens is a number of tokens. The trigger reads at most this much
-	// condensed text, or sizeFactor trigger budgets if these are more.
+	// The trigger reads condensed text of at most leastTokens tokens, or of sizeFactor trigger budgets if these are
+	// more.
 	leastTokens = 6000
-	// sizeFactor is the size of the condensed text, in trigger budgets, from which a
-	// run begins.
+	// A run begins if the condensed text has the size of sizeFactor trigger budgets.
 	sizeFactor = 3
-	// dropsSuffice is a part of the execute threshold. If drops bring the usage down to
-	// it, no run is needed.
+	// If drops bring the usage down to this part of the execute threshold, no run is needed.
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether the trigger cannot fire because the messages without a
-// compartment are too small. tokens is their size. IsSmall needs no messages, so a pass
-// can ask it first.
+// IsSmall reports whether no run can begin because the messages without a compartment are too small. tokens is their
+// size. IsSmall needs no messages, so a pass can call it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
@@ -135,11 +130,10 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides without pressure, by the condensed text of all messages before the tail.
-// Their raw size says little: a few files that were read are large, and a summary of them
-// is short. The cap of a run does not limit this text. If it did, no run would ever begin
-// for the size of the text in a small window, where the cap is smaller than the size that
-// begins a run.
+// weigh decides without pressure, by the condensed text of all messages before the tail. Their raw size says little:
+// for example, a few files that were read are large, and their summary is short. The cap of a run does not limit this
+// text. In a small window, the cap is smaller than the size at which a run begins, so with this limit no run would ever
+// begin.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail
@@ -162,7 +156,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth one
+	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth a run
 		r.Reason = NoRunLittleToSay
 		return
 	default:

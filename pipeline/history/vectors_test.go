@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The figures of this file are reference values, observed on an independent
-// implementation of the same rules. A comment says where our value differs, and why.
+// The figures of this file are reference values, observed on an independent implementation of the same rules. If a
+// value of this package differs, a comment gives the reason.
 
 // session returns messages with short texts. Roles are letters, u for the user and a for
 // the assistant.
@@ -183,9 +183,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of each of the assistant's messages with one call, which has
-// its result. The argument waiting is the ordinal of the only message whose call has no
-// result.
+// calls replaces the texts of each message of the assistant with one call and its result. waiting is the ordinal of the
+// only message whose call has no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -200,8 +199,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 		open, start, end int
 	}{
 		{2, 7, 7}, // the call is too old to move the start of the tail
-		// The reference moved the start of the tail forward to the open call, up to 8
-		// and 9. Our start of the tail never moves forward (class H7).
+		// The reference moved the start of the tail forward to the open call, up to 8 and 9. Here the start of the tail
+		// never moves forward (class H7).
 		{8, 7, 7},
 		{10, 7, 7},
 	} {
@@ -212,8 +211,9 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised together.
-// Once, the head ended between them. The prompt then ended with an answer without its thinking, which Anthropic refuses.
+// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised
+// together. The bug: the head ended between them, so the prompt ended with an answer without its thinking, and
+// Anthropic refuses this.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)
@@ -398,8 +398,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. So a run also
-// begins once the messages before the working set have cost as much as the run.
+// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. So a run also begins
+// when the rent for the messages before the working set has reached the price of the run.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
@@ -437,7 +437,7 @@ func TestWorkingSet(t *testing.T) {
 	}{
 		{schema.SpendingFrugal, 1_000_000, 10_000},
 		{schema.SpendingBalanced, 1_000_000, 16_000},
-		{schema.SpendingBalanced, 64_000, 12_480}, // 0.30 of 65 % of the window
+		{schema.SpendingBalanced, 64_000, 12_480}, // 30 % of 65 % of the window
 		{schema.SpendingGenerous, 200_000, 39_000},
 	} {
 		if got := WorkingSet(test.spending, test.limit, 65); got != test.want {

@@ -69,8 +69,8 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// A model is never nagged. Until it drops something, it gets at most one reminder of
-// each tone, and each reminder is more urgent than the one before.
+// Until a model drops something, it gets at most one reminder of each tone, and each reminder is more urgent than the
+// reminder before it.
 func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")
@@ -95,9 +95,8 @@ func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	})
 }
 
-// Bug class B19 (docs/defects.md): models were reminded of output that they could not
-// drop, for example at 25,000 tokens of a window of 272,000. The tone of a reminder
-// could also depend on output that had already been dropped.
+// Bug class B19 (docs/defects.md): models were reminded of output that they could not drop, for example at 25,000
+// tokens of a window of 272,000. Output that had already been dropped could also make a reminder more urgent.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {
@@ -112,8 +111,7 @@ func TestBugB19NobodyIsNagged(t *testing.T) {
 			t.Errorf("at pressure %v of a large window: %s", pressure, level)
 		}
 	}
-	// The model has dropped a third of the pile. The reading was urgent before, and
-	// is gentle now.
+	// The model has dropped a third of the pile. Before this drop, the reminder was urgent. Now it is gentle.
 	if level, _ := Remind(Reading{40_000, 0.9, 130_000}, Cycle{60_000, Urgent}); level != Gentle {
 		t.Errorf("after a drop: %s", level)
 	}

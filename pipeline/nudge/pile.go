@@ -22,10 +22,9 @@ type Unit struct {
 	Tool string
 }
 
-// Measure returns the pile: the results of active tool units. It leaves out the
-// newest protected active units, because the model could not drop them yet (bug
-// class B19 in docs/defects.md), the units that the model has already
-// marked, and those that the user keeps. It looks at each unit once.
+// Measure returns the pile: the results of active tool units. It leaves out three kinds of units: the newest active
+// units, as many as protected says, because the model could not drop them yet (bug class B19 in docs/defects.md); the
+// units that the model has already marked; and the units that the user keeps.
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile
@@ -45,8 +44,8 @@ func Measure(state *frozen.Overlay, protected int) Pile {
 	return p
 }
 
-// protectedFrom returns the tag of the n-th newest active unit. If there are
-// fewer, it returns 0: then all units are protected.
+// protectedFrom returns the tag of the n-th newest active unit. If there are fewer, it returns 0, which means that all
+// units are protected.
 func protectedFrom(state *frozen.Overlay, n int) int {
 	for u := range state.UnitsFromNewest() {
 		if u.Active() {

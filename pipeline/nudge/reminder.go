@@ -20,8 +20,7 @@ const (
 	gentleFrom = 0.20
 	firmFrom   = 0.40
 	urgentFrom = 0.65
-	// growth is the share of the window by which the pile must have grown since
-	// the last reminder before a new cycle of reminders starts.
+	// If the pile has grown by this share of the window since the last reminder, a new cycle of reminders starts.
 	growth = 0.05
 )
 
@@ -29,8 +28,7 @@ const (
 type Reading struct {
 	// Undropped is the size of the tool output that the model could drop.
 	Undropped int
-	// Pressure says how full the window is, as a share of the execute
-	// threshold: at 1 a pass may bust. It may exceed 1.
+	// Pressure is the size of the prompt as a share of the execute threshold. From 1 on, a pass may bust.
 	Pressure float64
 	// Window is the model's window up to the execute threshold, 0 when unknown.
 	Window int
@@ -45,9 +43,8 @@ type Cycle struct {
 	Level     Level
 }
 
-// Remind returns the tone of the reminder that is due, or Quiet, and the cycle
-// after it. If the pile has shrunk since the last reminder, a new cycle begins.
-// Within a cycle, only a more urgent tone is worth another reminder.
+// Remind returns the tone of the reminder that is due, or Quiet, and the cycle after it. If the pile has shrunk since
+// the last reminder, a new cycle begins. Within a cycle, a further reminder is due only if its tone is more urgent.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}
@@ -66,8 +63,8 @@ func Remind(r Reading, last Cycle) (Level, Cycle) {
 	return level, Cycle{r.Undropped, level}
 }
 
-// level is the tone for this reading without regard to earlier reminders. It depends on
-// the product of two figures: the pressure, and the share of the window that could be dropped.
+// level returns the tone for this reading, as if there were no earlier reminders. It depends on the pressure multiplied
+// by the share of the window that could be dropped.
 func (r Reading) level() Level {
 	if r.Undropped < worthDropping {
 		return Quiet
@@ -99,9 +96,8 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether so much could be dropped that it deserves the nudge
-// message: at least a third of the space that the session may still use. Usable shrinks
-// as the window fills, so it already accounts for pressure.
+// WantsMessage reports whether the nudge message is due, because the model could drop at least a third of the space
+// that the session may still use. usable shrinks as the window fills, so this condition includes the pressure.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

@@ -24,7 +24,7 @@ func TestBindsThinking(t *testing.T) {
 		{"anthropic", "claude-opus-4-8@20260301", false},
 		{"anthropic", "claude-3-5-sonnet-20241022", false},
 		{"anthropic", "claude-3-7-sonnet", false},
-		{"anthropic", "claude-mythos-5-1", false}, // signs its thinking and does not check it
+		{"anthropic", "claude-mythos-5-1", false}, // it signs its thinking, but does not check it
 		{"anthropic", "claude-5-1-mythos", false},
 		{"anthropic", "claude-mythos-5-5", true},
 		// The same models at gateways and clouds.
@@ -34,8 +34,7 @@ func TestBindsThinking(t *testing.T) {
 		{"openai-compatible", "anthropic/claude-fable-5.1", true},
 		{"openai-compatible", "anthropic/claude-opus-4.5", false},
 		{"copilot", "claude-opus-5.5", true},
-		// If the id names no Claude version, the model counts as binding where
-		// the provider may serve such a model.
+		// If the id names no Claude version, the model counts as binding if the provider may serve a binding model.
 		{"anthropic", "our-company-best", true},
 		{"unknown", "something", true},
 		{"bedrock", "amazon.nova-pro-v1:0", false},
@@ -50,8 +49,8 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence for a compaction and for a subtask. Such a part has ids that differ in a fork
-// but do not reach the provider. So thinking after it stays valid.
+// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of this part differ in a fork, but do not
+// reach the provider. So thinking after the part stays valid.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

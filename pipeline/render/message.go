@@ -19,7 +19,7 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds the facts about a message's surroundings that its rendering depends on.
+// Frame holds the facts about a message's surroundings on which its rendering depends.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
@@ -27,8 +27,8 @@ type Frame struct {
 	// Fused means that the provider merges the message with the assistant
 	// message before it.
 	Fused bool
-	// KeepsCall means that a call of the message has to stay. If all of them are
-	// dropped, the last one becomes a skeleton.
+	// KeepsCall means that a call of the message has to stay. If all its calls are dropped, the last call becomes a
+	// skeleton.
 	KeepsCall bool
 	// KeepsText means that the message must not be removed as an empty shell or as an
 	// empty answer. A text stays in its place.
@@ -40,30 +40,27 @@ type Frame struct {
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds means that the model accepts thinking only after the exact prompt that it was
-	// produced for. So nothing before a thinking block may change
-	// (docs/preserved-thinking.md).
+	// Binds means that the model accepts thinking only after the exact prompt for which it was produced. So nothing
+	// before a thinking block may change (docs/preserved-thinking.md).
 	Binds bool
-	// Foreign means that the message was not written by the model that the request is
-	// for.
+	// Foreign means that the message was written by another model than the one that gets the request.
 	Foreign bool
-	// Unbound means that the prompt before the message has changed since the message's
-	// thinking was produced. That thinking is invalid and must not be sent.
+	// Unbound means that the prompt before the message has changed since the message's thinking was produced. The
+	// thinking is invalid and must not be sent.
 	Unbound bool
 }
 
 // UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns the operations that turn the raw message of m into its share of the
-// wire. It edits contents first and notes which parts are removed. Only then does it
-// leave out reasoning, because that depends on the parts that stay. The remove
-// operations come after the edits and run from the end of the message, so that no
-// operation shifts the path of a later one.
+// Patch returns the operations that turn the raw message of m into its form on the wire. It edits contents first and
+// notes which parts are removed. Only then does it leave out reasoning, because that depends on the parts that stay.
+// The remove operations come after the edits and run from the end of the message, so that no operation shifts the path
+// of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
-		// The harness may hide the message only because it has no text. A
-		// placeholder would be a text, and would show the message.
+		// The harness may hide the message because it has no text. With a placeholder it would have a text, and the
+		// harness would send it.
 		return nil
 	}
 	r := messageRenderer{
@@ -125,8 +122,7 @@ func isResult(path string, paths transcript.Paths) bool {
 	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
 }
 
-// hasVanished reports whether the provider sees nothing of an answer once the parts are
-// removed.
+// hasVanished reports whether no part of an answer reaches the provider after the removals.
 func (r *messageRenderer) hasVanished() bool {
 	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
 		return false
@@ -146,8 +142,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that reach the provider in a different form from the one
-	// that the model wrote.
+	// changed marks the parts that do not reach the provider in the form in which the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }
@@ -182,11 +177,10 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last arc of a message is removed, its reasoning is removed as well:
-		// providers reject thinking without the call that it led to, and signed
-		// thinking may only be left out whole. If the provider requires the reasoning
-		// of earlier turns (ForgetsReasoning is false), it also wants it beside the
-		// text that it led to. For such a provider the reasoning stays if a text stays.
+		// When the last arc of a message is removed, its reasoning is removed as well: providers reject thinking
+		// without the call that followed it, and signed thinking may only be left out whole. If the provider requires
+		// the reasoning of earlier turns (ForgetsReasoning is false), it requires reasoning beside a text, too. So for
+		// this provider, the reasoning stays if a text stays.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -205,12 +199,10 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness removes an answer that has nothing visible left. The harness sends such an
-// answer to many providers as a message with an empty text. In the raw array that text
-// may stand between two steps, and the provider's SDK merges it with them. Once these
-// steps are gone, the text becomes a message without content, and the provider refuses
-// the request. With Frame.KeepsText, the answer stays, and its text becomes shellText
-// to show that something is missing.
+// emptiness removes an answer without visible content. The harness sends such an answer to many providers as a message
+// with an empty text. In the raw array, this text may be between two steps, and the provider's SDK merges it with them.
+// If the host removes these steps, the text becomes a message without content, and the provider refuses the request.
+// With Frame.KeepsText, the answer stays, and its text becomes shellText to show that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -290,17 +282,15 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 	return false
 }
 
-// shellText stands for a message that has nothing left worth sending.
+// shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has nothing left worth sending. If steps are only
-// removed whole for this provider (Profile.StepsLeaveWhole) and the message has calls,
-// the message vanishes. It also vanishes if the harness leaves out empty messages for
-// this provider. Otherwise a text stays, because the messages before and after it must
-// not be merged. A message with signed thinking, or with Frame.KeepsText, keeps a text
-// even where the harness leaves out empty messages: it may be the last answer, for
-// example after a revert. Without that text an older step with calls would be the last
-// one, and that step's thinking may be missing.
+// shell renders a message that has no content worth sending. If steps are only removed whole for this provider
+// (Profile.StepsLeaveWhole) and the message has calls, the message vanishes. It also vanishes if the harness leaves out
+// empty messages for this provider. Otherwise a text stays, because the messages before and after it must not be
+// merged. A message with signed thinking, or with Frame.KeepsText, always keeps a text, because it may be the last
+// answer, for example after a revert. Without the text, an older step with calls would be the last answer, and the
+// thinking of this step may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -324,9 +314,8 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put writes lead, body and note to the text at path. If body is the text that the
-// harness already has, the operations carry only what is added, so that a resync does
-// not send all texts back to the shim.
+// put writes lead, body and note to the text at path. If body is the text that the harness already has, the operations
+// contain only lead and note, so that a resync does not send all texts back to the shim.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

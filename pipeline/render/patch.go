@@ -29,8 +29,7 @@ func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	return root.append(make([]byte, 0, len(raw)+64)), nil
 }
 
-// A node is a JSON value whose members are read one level at a time, and only
-// where a patch reaches into it.
+// A node is a JSON value whose members are read one level at a time, and only if a patch changes a value inside it.
 type node struct {
 	raw     json.Value
 	kind    byte // 0 until opened, then '{' or '['
@@ -79,9 +78,8 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The
-// empty pointer addresses the whole message. None of our patches replaces a whole
-// message, so the empty pointer is rejected.
+// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The empty pointer addresses the whole
+// message. No patch of the host replaces a whole message, so the empty pointer is rejected.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -178,8 +176,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// join puts a quoted string before the node's string or after it, without decoding
-// either of them.
+// join puts a quoted string before or after the node's string, and decodes neither of the two.
 func (n *node) join(v json.Value, inFront bool) error {
 	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
 	if inFront {

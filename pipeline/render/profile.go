@@ -7,13 +7,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Profile lists the demands of one kind of provider (docs/provider-rules.md),
-// for example that thinking is signed. If we do not know a provider, we assume
-// the strictest demands.
+// A Profile lists the demands of one kind of provider (docs/provider-rules.md), for example that thinking is signed.
+// For an unknown provider, the host assumes the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the npm packages by which a harness reaches such providers. For
-	// Pi, it lists API names.
+	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
@@ -21,38 +19,33 @@ type Profile struct {
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a
 	// block that was changed.
 	ChecksSignatures bool
-	// LastIsUser: the newest message must be a user message or tool results,
-	// because the provider does not continue an answer that we begin for it.
+	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue an
+	// answer of which the request has the beginning.
 	LastIsUser bool
 	// FusesAssistants: the SDK merges consecutive assistant messages, and the
 	// provider accepts thinking at the start of the merged message only. The
 	// SDKs for Anthropic's models do so on every route: direct, Bedrock and
 	// Vertex.
 	FusesAssistants bool
-	// WantsThinkingFirst: while thinking is on, the provider refuses a request
-	// whose last answer has calls and does not begin with thinking. Anthropic's
-	// models do so on every route. A provider that we do not know may serve one of
-	// them.
+	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
+	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: a call must follow the user or the results of other calls,
-	// and the first of several parallel calls carries the signature for all of them
-	// (Gemini). So a step without calls must not stay between two steps. As long as
-	// one of its calls or texts is not dropped, a step keeps all of its calls, the
-	// dropped ones as skeletons. After that the whole step is removed.
+	// StepsLeaveWhole: a call must follow the user or the results of other calls, and the first of several parallel
+	// calls carries the signature for all of them (Gemini). So a step without calls must not stay between two steps. As
+	// long as one of its calls or texts is not dropped, a step keeps all its calls, and dropped calls become skeletons.
+	// If all its calls and texts are dropped, the whole step is removed.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
 	// require it: for example, Moonshot requires its reasoning_content, and OpenAI
 	// requires its reasoning items.
 	ForgetsReasoning bool
-	// TakesSyntheticCalls: the provider accepts a separate answer with a call
-	// that the model never made. Google does not, because it wants a signature
-	// with each call.
+	// TakesSyntheticCalls: the provider accepts a separate answer with a call that the model never made. Google does
+	// not, because it requires a signature with each call.
 	TakesSyntheticCalls bool
 	// Breakpoints is the number of cache breakpoints that a request may carry. It is 0
 	// if the provider caches without breakpoints.
 	Breakpoints int
-	// Breakpoint is the provider option by which one of our messages carries a
-	// breakpoint.
+	// Breakpoint is the provider option with which a message of the host carries a breakpoint.
 	Breakpoint transcript.Breakpoint
 }
 
@@ -95,10 +88,9 @@ var Profiles = []Profile{
 	},
 }
 
-// BreakpointFor returns the provider option by which one of our messages carries a
-// breakpoint in a request to that model. Bedrock sells the models of many makers, and
-// refuses a breakpoint for a model that cannot cache. So only a model with "claude" or
-// "anthropic" in its id gets one there, which is also the rule of the harnesses.
+// BreakpointFor returns the provider option with which a message of the host carries a breakpoint in a request to this
+// model. Bedrock sells the models of many makers, and refuses a breakpoint for a model that cannot cache. So on
+// Bedrock, only a model with "claude" or "anthropic" in its id gets a breakpoint. The harnesses have the same rule.
 func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	model = strings.ToLower(model)
 	if p.Breakpoint == transcript.BedrockBreakpoint && !strings.Contains(model, "claude") && !strings.Contains(model, "anthropic") {
@@ -113,15 +105,14 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer without its reasoning,
-// signed or not, if the answer only has placeholders of texts left. Moonshot and DeepSeek
-// require the reasoning only beside calls; if an answer has no reasoning, the harness
-// sends DeepSeek an empty one. If another model wrote the answer (it is foreign), the
-// harness sends its reasoning as a plain text, which no provider requires.
+// LeavesOutSpent reports whether the provider accepts an answer without its reasoning, signed or not, if the answer
+// only has placeholders of texts left. Moonshot and DeepSeek require the reasoning only beside calls. If an answer has
+// none, the harness sends empty reasoning to DeepSeek. If another model wrote the answer (it is foreign), the harness
+// sends its reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for the
-// provider. They are dropped if nothing has to stay in their place.
+// DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for the provider. They are dropped if the
+// provider needs no text in their place.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 // ProfileNamed returns the profile with that name, or the fallback.
@@ -143,9 +134,8 @@ func (p Profile) Package() string {
 	return p.Packages[0]
 }
 
-// ProfileOf returns the profile of a provider. If the provider's name contains
-// "copilot" or "bedrock", the name decides. Otherwise the npm package or the
-// API's name decides and, if we do not know it, the provider's name.
+// ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
+// decides. Otherwise the npm package or the API's name decides. If it is unknown, the provider's name decides.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

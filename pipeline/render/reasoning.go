@@ -76,11 +76,10 @@ func (r *messageRenderer) isSpent() bool {
 	return true
 }
 
-// removeUnbound leaves out the thinking whose prompt has changed. If something before
-// the message has changed, all thinking of the message is removed. Otherwise only the
-// thinking after a changed part of the message is removed. If the message holds a
-// second answer, we cannot tell which prompt that answer was produced for, so its
-// thinking is removed as well.
+// removeUnbound leaves out the thinking whose prompt has changed. If something before the message has changed, all
+// thinking of the message is removed. Otherwise only the thinking after a changed part of the message is removed. If
+// the message holds a second answer, the host does not know for which prompt that answer was produced, so its thinking
+// is removed, too.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -96,11 +95,10 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// removeFused leaves out the thinking of an answer if the provider merges that answer
-// with the one before it because we have removed the tool results between them. The
-// thinking would then follow a text, where the provider refuses it. If the provider
-// merges the two answers of the raw array as well, the thinking stays, because the
-// harness would send the same.
+// If the host has removed the tool results between two answers, the provider merges the answers. Then removeFused
+// leaves out the thinking of the second answer, because the thinking would follow a text, and the provider refuses
+// that. If the provider merges the two answers of the raw array, too, the thinking stays, because the harness itself
+// would send the same.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {
@@ -115,8 +113,7 @@ func (r *messageRenderer) removeFused() {
 			}
 			left, _ = r.answer(start, end)
 		}
-		// An answer of which the provider sees nothing does not separate its
-		// neighbours.
+		// An answer that the provider does not see does not separate the answers around it.
 		if left != nothing {
 			continues = left == open
 		}

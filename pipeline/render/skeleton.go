@@ -9,10 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them
-// whole. Otherwise it keeps clampKeep units of each string: "/a/b/c.txt" becomes
-// "/a/b/...[truncated]". The lengths are in UTF-16 units because the harness's own
-// JavaScript counts in them.
+// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them whole. Otherwise it keeps
+// clampKeep units of each string: "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units, because
+// the JavaScript of the harness counts in these units.
 const (
 	clampOver = 500
 	clampKeep = 5
@@ -28,9 +27,8 @@ func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	return ClampLong(input)
 }
 
-// clampInput returns the arguments with every string shortened, or nil if they
-// stay as they are. The result depends on the arguments alone, so it is the same in
-// every pass.
+// clampInput returns the arguments with every string shortened, or nil if they do not change. The result depends on the
+// arguments alone, so it is the same in every pass.
 func clampInput(input json.Value) json.Value {
 	if lenUTF16(input) <= clampOver {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The first two cases are reference vectors. The second one is V24 in
-// pipeline/testdata/vectors.json.
+// The first two cases are reference vectors. The second case is V24 in pipeline/testdata/vectors.json.
 func TestInputsAreClamped(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for _, c := range []struct{ in, want string }{

@@ -14,14 +14,12 @@ const sectionSign = "§"
 // tag 12.
 func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSign + " " }
 
-// Placeholder returns the text that stands for a dropped unit: `[dropped §12§]` for tag
-// 12. There is no other placeholder. Its text depends on the tag alone, because
-// otherwise it would change with the content.
+// Placeholder returns the text that replaces a dropped unit: `[dropped §12§]` for tag 12. It depends on the tag alone:
+// if it depended on the content, too, it would change with the content.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// standIn returns the text in place of a unit's content. That is the placeholder or, if the
-// content did not fit into the window, a text that says so. The unit's size never changes,
-// so neither text changes.
+// standIn returns the text in place of a unit's content. It returns the placeholder or, if the content was withheld, a
+// text with the content's size. The size of a unit never changes, so both texts always stay the same.
 func standIn(u *frozen.Unit) string {
 	if u.Edit != frozen.Withhold {
 		return Placeholder(u.Tag)
@@ -35,8 +33,8 @@ func standIn(u *frozen.Unit) string {
 // writes one before its own answer, and after each such tag it is more likely to write
 // another.
 //
-// Callers pass only the model's own text. Users and tools never see our tags, so a tag
-// at the start of their texts is content.
+// Callers pass only the model's own text. Users and tools never see the host's tags, so a tag at the start of their
+// texts is content.
 //
 // Section signs are frequent in legal and mathematical texts. So a tag counts only if
 // it has the exact form of Prefix, blank included, and isGiven accepts its number. All
@@ -60,8 +58,7 @@ func CutImitations(text string, isGiven func(tag int) bool) string {
 	return unlessBlank(blanks+rest, text)
 }
 
-// StartsWithTag reports whether CutImitations would cut something off text if
-// isGiven accepted every tag.
+// StartsWithTag reports whether text starts with the form of a tag, even if this tag was never given.
 func StartsWithTag(text string) bool {
 	_, _, ok := cutPrefix(strings.TrimLeftFunc(text, isJSSpace))
 	return ok

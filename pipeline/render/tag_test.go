@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Defect D2: once, text that only looked like a tag was removed. The unit's own tag is 9 here, so the session has
-// given the tags 1 to 9.
+// Bug D2: text that only looked like a tag was removed. The unit's own tag is 9 here, so the session has given the tags
+// 1 to 9.
 func TestOnlyGivenTagsComeOff(t *testing.T) {
 	for in, answer := range map[string]string{
 		// The model can have read tags 1 to 9, so they are removed.
@@ -84,8 +84,8 @@ func TestContentIsNeverMistakenForATag(t *testing.T) {
 	})
 }
 
-// startsWithGiven states the condition in other code than CutImitations, so
-// that a mistake there does not repeat itself here.
+// startsWithGiven checks the same condition as CutImitations with code of its own, so that it does not repeat a mistake
+// of CutImitations.
 func startsWithGiven(text string, highest int) bool {
 	text = strings.TrimLeft(text, " \n")
 	for tag := 1; tag <= highest; tag++ {
@@ -96,8 +96,7 @@ func startsWithGiven(text string, highest int) bool {
 	return false
 }
 
-// If an answer starts with a prefix in our notation, exactly this prefix is removed,
-// for any content.
+// If an answer starts with a prefix in the host's notation, exactly this prefix is removed, for any content.
 func TestPrefixComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a-zA-Z§][§0-9$.a-z ]{0,10}`).Draw(t, "content")

@@ -19,11 +19,10 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// The host takes imitated tags off an answer before the harness stores it. This
-		// answer was stored while no host ran. Every number up to the unit's own tag
-		// was given before the answer was sent back for the first time, so those tags
-		// are removed. Higher numbers are never removed: otherwise the wire would
-		// change when the session reaches them.
+		// Usually, the host removes imitated tags from an answer before the harness stores it. This answer was stored
+		// while no host ran. All tags up to the unit's own tag were given before the answer was sent for the first
+		// time, so they are removed here. Higher numbers stay: if they were removed as soon as the session gives them,
+		// the wire would change at that moment.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {

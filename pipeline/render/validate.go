@@ -17,7 +17,7 @@ type Violation struct {
 // The rules of the validator.
 const (
 	RulePair      = "pair"         // every call has its result, and every result its call
-	RuleAdjacent  = "adjacent"     // only calls and results stand between a call and its result
+	RuleAdjacent  = "adjacent"     // only calls and results are between a call and its result
 	RuleUnique    = "unique-id"    // no two calls share an id
 	RuleEmpty     = "empty"        // no text block is blank
 	RuleFirst     = "first-role"   // the first message is the user's
@@ -34,9 +34,8 @@ type Rendered struct{ Raw, Wire WireMessage }
 // of the whole wire.
 type Position struct {
 	First, Last bool
-	// Continues means that in the raw array, too, the newest message continues
-	// an assistant message before it, so that the harness itself merges the
-	// two.
+	// Continues means that even in the raw array, the newest message continues an assistant message before it, so the
+	// two are merged without the host, too.
 	Continues bool
 	// Binds means that the model binds thinking to its prompt. Such a model
 	// accepts a step without its thinking, so RuleThinking does not hold for
@@ -59,8 +58,8 @@ func Whole(msgs []Rendered, binds bool) Position {
 	return at
 }
 
-// Validate returns where the wire of msgs breaks the rules of p. It leaves out what the raw
-// array breaks too, because a mistake of the harness itself is not ours to repair.
+// Validate returns where the wire of msgs breaks the rules of p. It leaves out a violation that the raw array has, too,
+// because the host does not repair mistakes of the harness.
 func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	wires := make([]WireMessage, 0, len(msgs))
 	raws := make([]WireMessage, 0, len(msgs))
@@ -109,9 +108,8 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	return Violation{}, false
 }
 
-// atEnd returns v without its message if the rule is about an end of the wire.
-// If the harness's array has the wrong end, so has our wire, even if it ends
-// with another message.
+// atEnd returns v without its message if the rule is about the first or the last message. If the raw array breaks such
+// a rule, the wire breaks it too, but perhaps with another message.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""

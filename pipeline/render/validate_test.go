@@ -158,7 +158,7 @@ func TestHarnessMistakesAreNotReported(t *testing.T) {
 			t.Errorf("%s in both: got %v", c.name, got)
 		}
 	}
-	// A mistake that only the wire has is ours.
+	// A mistake that only the wire has is the host's.
 	raw := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("x")), user("v", textOf("q"))}
 	wire := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("")), user("v", textOf("q"))}
 	var rendered []Rendered

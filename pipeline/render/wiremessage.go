@@ -42,8 +42,7 @@ type Block struct {
 	OpensStep bool
 }
 
-// A WireMessage is one raw message's share of the wire. If it has no blocks,
-// the provider does not see the message.
+// A WireMessage is one raw message as the provider gets it. If it has no blocks, the provider does not see the message.
 type WireMessage struct {
 	Key    string
 	Role   transcript.Role
@@ -85,10 +84,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether a provider that merges consecutive assistant messages
-// sees the next assistant message as a continuation of w. The results of an answer's
-// calls follow the whole answer, so one call anywhere in the last answer of w keeps the
-// two apart. For example, in `thinking, tool, text` the result comes after the text.
+// FusesWithNext reports whether a provider that merges consecutive assistant messages sees the next assistant message
+// as a continuation of w. The results of an answer's calls follow the whole answer, so a call anywhere in the last
+// answer of w separates the two messages. For example, in `thinking, tool, text` the result comes after the text.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
@@ -104,7 +102,7 @@ func (w *WireMessage) FusesWithNext() bool {
 	return true
 }
 
-// A Hash identifies wire bytes. The zero hash stands for no bytes.
+// A Hash identifies wire bytes. The zero hash means that there are no bytes.
 type Hash [16]byte
 
 // Hash returns the hash of the message's wire bytes, or the zero hash if the

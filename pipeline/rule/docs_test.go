@@ -10,9 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// docs/rules.md has one row for each rule, in the order of the table. Its first table lists
-// the rules that every bust asks. Its second table lists the rules that free space, each
-// with its pressure.
+// docs/rules.md has one row for each rule, in the order of the table. Its first table lists the rules that every bust
+// asks. Its second table lists the rules that free space, each with the pressure at which it is asked.
 func TestDocsDescribeEachRule(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {

@@ -23,7 +23,7 @@ func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
 	d.edits = append(d.edits, e)
 }
 
-// addIfSmaller drops u whole, unless its placeholder would be no smaller.
+// addIfSmaller drops u whole, if its placeholder is smaller than u.
 func (d *drops) addIfSmaller(u *frozen.Unit) {
 	if u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Drop}) > 0 {
 		d.add(u, frozen.Drop)

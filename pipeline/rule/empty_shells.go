@@ -6,14 +6,12 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// EmptyShells marks assistant messages that have nothing left worth sending: they hold
-// only placeholders, or an old notice of the harness. It is the last rule, because it
-// looks at the result of all others. User messages are never marked: without one, the
-// answers around it would become one answer (bug class B2 in docs/defects.md). In a
-// session with reasoning, or after calls, an answer that ends a turn is not marked
-// either. It may become the last answer, for example after a revert or a switch of the
-// model. Without it, a step with calls would become the last one, and Anthropic wants
-// thinking at the start of a last answer with calls.
+// EmptyShells marks assistant messages with no content worth sending: they hold only placeholders, or an old notice of
+// the harness. It is the last rule, because it looks at the result of all others. User messages are never marked:
+// without such a message, the answers around it would become one answer (bug class B2 in docs/defects.md). In a session
+// with reasoning, or after calls, an answer that ends a turn is not marked either. It may become the last answer, for
+// example after a revert or a switch of the model. If it were missing then, a step with calls would be the last answer,
+// and Anthropic requires thinking at its start.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -41,11 +39,9 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the unit that carries the shell edit of the
-// message: its first text. It returns 0 if something worth sending is left.
-// Nothing is left if all texts are dropped, whether the message had calls or
-// not; dropped tool arcs are off the wire already. If noticesCount is true, a
-// message that consists only of notices also counts as one with nothing left.
+// shellOf returns the tag of the unit that carries the shell edit of the message: its first text. It returns 0 if the
+// message still has content worth sending. A message has no such content if all its texts and calls are dropped. If
+// noticesCount is true, a message that consists only of notices has no such content either.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

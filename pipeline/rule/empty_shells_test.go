@@ -41,9 +41,8 @@ func TestEmptyShells(t *testing.T) {
 	})
 }
 
-// F4: once, the newest answer was marked as a shell, because its only text had been
-// dropped. So an older step with calls became the last answer, which has to start with
-// thinking.
+// Bug F4: the newest answer was marked as a shell, because its only text had been dropped. So an older step with calls
+// became the last answer, which has to start with thinking.
 func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
 	gone := text(9).edited(frozen.Drop)
 	reasoned := func(messages ...turn) rule.View {

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// InjectedBlocks removes blocks that a harness or its plugins put into a text,
-// for example a <system-reminder>, once the text is old. If a text holds
-// nothing else, it is dropped.
+// InjectedBlocks removes blocks that a harness or its plugins put into a text, for example a <system-reminder>, as soon
+// as the text is old. If the text consists only of such blocks, it is dropped.
 func InjectedBlocks(v View, k Knobs) []frozen.Edit {
 	cutoff := v.cutoff(k)
 	var edits []frozen.Edit

@@ -11,10 +11,9 @@ import (
 // because the model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops tool outputs although age protects them, oldest first. It is asked
-// from 95 % of the window on, if the next request would not fit otherwise: a refused request
-// is worse than a lost output. The newest arcs stay, and so do results that the model has
-// not read.
+// ProtectedResults drops even protected tool outputs, oldest first. It is asked from 95 % of the window on, if the next
+// request would not fit otherwise: a refused request is worse than a lost output. The newest arcs stay, and results
+// that the model has not read stay, too.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -28,12 +27,10 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// UnfitContent shrinks a request that the provider would refuse as too long, and removes no
-// more than necessary. It takes even new content and content that the model has not read. It
-// takes tool outputs and long arguments of calls first, the largest before all others: if
-// the model knows why an output is missing, it can read the output in parts. After these it
-// takes texts and files. It never takes the words of the user's newest prompt, or the text
-// of the newest step.
+// UnfitContent shrinks a request that the provider would refuse as too long, and removes no more than necessary. It
+// removes even new content and content that the model has not read. It begins with tool outputs and long arguments of
+// calls, the largest first, because a model that knows why an output is missing can read it in parts. Then it removes
+// texts and files. It never removes the words of the user's newest prompt, or the text of the newest step.
 func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	if v.Goal.Fit == 0 {
 		return nil
@@ -86,9 +83,8 @@ func (v View) newestTyped() int {
 	return -1
 }
 
-// OldestTexts drops the oldest texts and files if no tool output is left to
-// drop and the next request still would not fit. The user's newest message
-// stays, and so do units that age protects.
+// OldestTexts drops the oldest texts and files if no tool output is left to drop and the next request still would not
+// fit. The user's newest message and protected units stay.
 func OldestTexts(v View, k Knobs) []frozen.Edit {
 	protectedFrom := min(newestActive(v.State, k.ProtectedTags), newestUserTag(v))
 	drops := v.dropsUntilEnough()
@@ -101,8 +97,8 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// KeptPieces takes content that the user keeps, oldest first, if all other content was not
-// enough: a session that cannot send its next request is worse than a piece that goes again.
+// KeptPieces removes content that the user keeps, oldest first, if the removal of all other content was not enough. The
+// loss of a kept piece is better than a session that cannot send its next request.
 func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	need, skeletonFrom := v.Need, newestTools(v.State, SkeletonWindow)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
@@ -115,8 +111,8 @@ func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	return edits
 }
 
-// firstUnread returns the lowest tag of the answer whose results the model has
-// not read. If there is none, it returns a tag above all given ones.
+// firstUnread returns the lowest tag of the answer whose results the model has not read. If there is no such answer, it
+// returns a tag that no unit has.
 func firstUnread(v View) int {
 	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {

@@ -2,10 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning leaves out the reasoning of old messages, and the thinking that
-// models without reasoning write into their texts, for example between <think>
-// tags. The newest unit of the message carries the edit. A message without
-// units is too small to matter.
+// OldReasoning leaves out the reasoning of old messages, and the thinking that models without reasoning write into
+// their texts, for example between <think> tags. The edit is stored at the newest unit of the message. A message
+// without units is so small that its reasoning can stay.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {
@@ -31,8 +30,8 @@ func newestTag(m *Message) int {
 	return tag
 }
 
-// thoughts returns the size of each message's reasoning in tokens, by the tag
-// of the unit that would carry the edit.
+// thoughts returns the size of each message's reasoning in tokens, by the tag of the unit at which the edit would be
+// stored.
 func (v View) thoughts() map[int]int {
 	weights := make(map[int]int)
 	for i := range v.Messages {

@@ -2,11 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops applies the drops that the model queued with ctx_reduce. If a
-// unit is one of the newest active ones, its drop waits until newer units have
-// come, unless the prefix is gone anyway. A tool arc among the newest tools
-// becomes a skeleton, so that the model still sees which call it made. The
-// choice between skeleton and drop is made here, once.
+// QueuedDrops applies the drops that the model queued with ctx_reduce. If a unit is one of the newest active units, its
+// drop waits for newer units, unless the prefix is gone anyway. A tool arc among the newest tools becomes a skeleton,
+// so that the model still sees which call it made. Later passes do not change this choice between skeleton and drop.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
 	if len(queue) == 0 {
@@ -46,15 +44,13 @@ func IsProtected(s *frozen.State, tag int, k Knobs) bool {
 	return tag >= ProtectedFrom(s, k)
 }
 
-// ProtectedFrom returns the lowest tag that age protects: a drop of an active
-// unit with this tag or a higher one has to wait.
+// ProtectedFrom returns the lowest protected tag: a drop of an active unit with this tag or a higher tag has to wait.
 func ProtectedFrom(s *frozen.State, k Knobs) int {
 	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
 }
 
-// newestActive returns the tag of the n-th newest active unit. Age protects all
-// active units from this tag on. If there are fewer than n, the result is 0, so
-// that all of them are protected.
+// newestActive returns the tag of the n-th newest active unit. All active units from this tag on are protected. If
+// there are fewer than n, the result is 0, so that all active units are protected.
 func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }

@@ -80,7 +80,7 @@ func TestIsProtected(t *testing.T) {
 	}
 }
 
-// A rule only proposes edits. The pass decides which ones are frozen.
+// A rule only proposes edits. The pass decides which edits are frozen.
 func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	s := state("tcTt", 1, 2, 3)
 	before := fmt.Sprintf("%+v %+v", s.Units(), s.Queue())
@@ -93,7 +93,7 @@ func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	}
 }
 
-// A later rule sees the edits that the earlier ones propose.
+// A later rule sees the edits that the earlier rules propose.
 func TestEarlierRulesWin(t *testing.T) {
 	table := rule.Table
 	defer func() { rule.Table = table }()

@@ -2,11 +2,10 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentNarration drops the model's texts beside calls that are gone: "now I read X" is
-// worth little without X. Answers that end a turn stay, and so do the user's messages.
-// In the table the rule comes after all tool rules, including those of the force level,
-// so it takes texts only if the tools are not enough. Without it, a session whose texts
-// fill the window would bust again and again.
+// SpentNarration drops the model's texts beside dropped calls: "now I read X" is worth little without X. Answers that
+// end a turn and the user's messages stay. In the table, the rule comes after all tool rules, including those of the
+// force level. So it drops texts only if dropping tool output is not enough. Without it, a session whose texts fill the
+// window would bust again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	drops := v.dropsUntilEnough()

@@ -2,11 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentReasoning leaves out the reasoning of answers whose texts are placeholders and
-// whose calls are gone. It is for providers that require the reasoning of all other
-// answers (Message.LosesSpentThought). Without this rule, reasoning that led to
-// nothing would fill the window in a session of many turns, and nothing could drop
-// it.
+// SpentReasoning leaves out the reasoning of answers whose texts are placeholders and whose calls are gone. It is for
+// providers that require the reasoning of all other answers (Message.LosesSpentThought). Without this rule, the
+// reasoning of emptied answers would fill the window in a session of many turns, because no other rule removes it.
 func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	drops := v.dropsUntilEnough()
 	for i := range v.Messages {
@@ -22,8 +20,8 @@ func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// isSpent reports whether only placeholders are left of the message's units. A message
-// that had only calls has no placeholder, and its reasoning was removed with the calls.
+// isSpent reports whether at least one placeholder, and nothing else, is left of the message's units. A message that
+// had only calls leaves no placeholder, and its reasoning was removed with the calls.
 func (v View) isSpent(m *Message) bool {
 	placeholders := 0
 	for _, it := range m.Items {

@@ -7,9 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// These cases are the part of reference vector V14 that is about detection.
-// TestBugA1OldReduceCallGoesOnABustOnly of package pipeline checks that a pass that may
-// not bust detects nothing.
+// These cases are a part of reference vector V14. The other part is in TestBugA1OldReduceCallGoesOnABustOnly of package
+// pipeline: a pass that may not bust drops no call.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
 	four := func() rule.View {

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SupersededWrites shortens the arguments of a call that wrote a file, if a
-// later call read or wrote the same file: the later call shows the content of
-// the file. The shortened call keeps its path and its result.
+// If a later call read or wrote the same file, SupersededWrites shortens the arguments of the call that wrote it,
+// because the later call shows the content of the file. The shortened call keeps its path and its result.
 func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil

@@ -66,8 +66,7 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 	}
 }
 
-// In an emergency, the rules free space until the prompt is down to the
-// ceiling, and no more.
+// In an emergency, the rules free space only until the prompt is down to the ceiling.
 func TestEmergencyGoesBackToTheCeiling(t *testing.T) {
 	v := conversation(assistant(many(5, call("read", 100))...))
 	v.Occasion = rule.Emergency
@@ -109,9 +108,8 @@ func TestNothingIsFreedTwice(t *testing.T) {
 	}
 }
 
-// The order of the table is a decision. Rules without loss come before rules
-// that take content. Tools come before texts, and protected content comes last.
-// A rule that looks at the result of all others stands at the end.
+// The order of the table is a decision. Rules that remove nothing of value come before rules that remove content. Tools
+// come before texts, and protected content comes last. Rules that look at the result of all others are at the end.
 func TestOrderOfTheTable(t *testing.T) {
 	at := make(map[string]int)
 	for i, r := range rule.Table {

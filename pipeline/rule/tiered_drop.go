@@ -8,20 +8,16 @@ import (
 
 // The constants of the tiered drop.
 const (
-	// tierTarget is the share of the space between the irreducible part of the prompt
-	// and the ceiling that may stay in use. For example, with 40,000 irreducible tokens
-	// and a ceiling of 78,000, the target is 51,400.
+	// Of the space between the irreducible part of the prompt and the ceiling, the share tierTarget may stay in use.
+	// For example, with 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// In tier 1 and in tier 2, the newest tool outputs are spared. tierReserve is
-	// their share of the tier.
+	// In tier 1 and in tier 2, the newest tool outputs are not dropped. tierReserve is their share of the tier.
 	tierReserve = 0.20
-	// minReclaim is a number of tokens. If the tiered drop does not have to free
-	// more than that, it changes nothing.
+	// If the tiered drop has to free at most minReclaim tokens, it changes nothing.
 	minReclaim = 2000
 )
 
-// lastTier is the tier of all tools without a rank (Facts.Tier is 0). It is dropped
-// first.
+// lastTier is the tier of all tools without a rank (Facts.Tier is 0). Its outputs are dropped first.
 const lastTier = 3
 
 func (f *Facts) tier() int {
@@ -31,9 +27,8 @@ func (f *Facts) tier() int {
 	return lastTier
 }
 
-// TieredDrop frees space when the window is nearly full. It drops tool outputs
-// whole, by tier and then oldest first. It stops at the lower of two sizes: the
-// target of the goal and the target that tierTarget gives.
+// TieredDrop frees space when the window is nearly full. It drops tool outputs whole, by tier and then oldest first. It
+// stops at the lower of two targets: the goal's target, and the target that follows from tierTarget.
 func TieredDrop(v View, k Knobs) []frozen.Edit {
 	if !v.Goal.Measured {
 		return nil
@@ -68,18 +63,16 @@ func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// A tierPlan is the planner's input. Tail counts the tokens of all active
-// units, not of tools only: otherwise conversation would count as irreducible
-// (bug class B14 in docs/defects.md).
+// A tierPlan is the planner's input. Tail counts the tokens of all active units. If it counted only tools, texts would
+// count as irreducible (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int
 	Candidates                     []tierCandidate // in ascending order of tags
 }
 
-// choose returns the tags to drop, in the order of their choice, and the number
-// of tokens that it wanted to free. It returns nothing if the drop is not worth
-// a bust.
+// choose returns the tags to drop, in the order of their choice, and the number of tokens that it wanted to free. If
+// the drop is not worth a bust, it returns no tags.
 func (p tierPlan) choose() (tags []int, reclaim int) {
 	if p.Ceiling <= 0 || p.Current <= 0 {
 		return nil, 0
@@ -112,8 +105,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the tags that the plan spares: in each of the tiers 1 and 2, the
-// newest candidates. Their share of the tier is tierReserve, for example 2 of 10.
+// reserved returns the tags that the plan does not drop: in tier 1 and in tier 2, the newest candidates. Their share of
+// the tier is tierReserve, for example 2 of 10.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

@@ -31,9 +31,9 @@ func planOfV06() tierPlan {
 	return p
 }
 
-// The first cases are reference vector V06. In one case of V06, an earlier pass has already used the measurement.
-// That case is in TestBugA29SameMeasurementDropsNothingMore, because TieredDrop learns from the goal whether a
-// measurement is new.
+// The first cases are reference vector V06. Another case of V06, in which an earlier pass has already used the
+// measurement, is in TestBugA29SameMeasurementDropsNothingMore: TieredDrop itself cannot see it, because the goal says
+// whether a measurement is new.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -51,7 +51,7 @@ func TestTierPlanVector(t *testing.T) {
 		// 106,000 in the first case and 105,999.1 in the second.
 		{"2,000 tokens are not worth it", func(p *tierPlan) { p.Ceiling = 260_000 }, nil, 0},
 		{"2,001 are", func(p *tierPlan) { p.Ceiling = 259_997 }, []int{2}, 2001},
-		// Of the pass's target and the 51,400 that tierTarget gives, the lower one counts.
+		// The lower target counts: the target of the pass, or the 51,400 that follow from tierTarget.
 		{"the lower target", func(p *tierPlan) { p.Target = 51_000 }, []int{2, 6, 3, 1, 4}, 57_000},
 		{"the higher target", func(p *tierPlan) { p.Target = 90_000 }, []int{2, 6, 3, 1, 4}, 56_600},
 		// Without a tail the whole prompt is irreducible. The floor is then
@@ -67,8 +67,7 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// The newest fifth of tiers 1 and 2 is spared, rounded up. A tool that age
-// protects counts in that fifth.
+// The newest fifth of tiers 1 and 2, rounded up, is not dropped. A protected tool counts as a part of this fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -92,8 +91,7 @@ func TestTierReserve(t *testing.T) {
 	}
 }
 
-// tiered returns a session of 40,000 tokens, of which 30,000 are in three tool
-// arcs. Age protects none of them.
+// tiered returns a session of 40,000 tokens, of which 30,000 are in three tool arcs. None of them is protected.
 func tiered() (View, *frozen.State) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},
@@ -122,8 +120,7 @@ func TestTieredDrop(t *testing.T) {
 		// The rule wants to free 33,994 tokens, more than the tools have. The call of the tool
 		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
-		// 100,008 tokens are irreducible, so that the target of the goal is the
-		// lower one.
+		// 100,008 tokens are irreducible, so the target of the goal is the lower of the two.
 		{"no more than asked", func(v *View, _ *Knobs) {
 			v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 			v.Need = 5_000
@@ -154,15 +151,13 @@ func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	}
 }
 
-// Bug class B14: too little was dropped, because conversation counted as
-// irreducible, or because units that earlier rules had dropped counted as still
-// there.
+// Bug class B14: too little was dropped, because texts counted as irreducible, or because units that earlier rules had
+// dropped still counted.
 func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
-	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that
-	// are sent. The floor is 8, the placeholder of the text, so the target is
-	// 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten
-	// tools go. If the text were irreducible, the target would be
-	// 30,000+0.3·30,000 = 39,000, and nine tools would be enough.
+	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that are sent. The floor is 8, the placeholder
+	// of the text, so the target is 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten tools are
+	// dropped. If the text were irreducible, the target would be 30,000+0.3·30,000 = 39,000, and nine tools would be
+	// enough.
 	text := frozen.Unit{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 30_000}
 	state := frozen.NewState(0, []frozen.Unit{text}, nil, nil)
 	v := View{State: state.With(frozen.Additions{}), Goal: Goal{Current: 80_000, Ceiling: 60_000, Target: 80_000, Measured: true}}
@@ -175,8 +170,8 @@ func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 		t.Errorf("%d tools go, want 10", len(got))
 	}
 
-	// The earlier rules have freed 3,500 of the 5,000 tokens of the goal. The
-	// remaining 1,500 are less than minReclaim, so nothing more goes.
+	// The earlier rules have freed 3,500 of the 5,000 tokens of the goal. The remaining 1,500 are less than minReclaim,
+	// so the rule drops nothing more.
 	v, _ = tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 1_500
@@ -199,12 +194,12 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the rule chooses by tier, so it may skip lower tags. A cursor
-// would count the skipped tags as done.
+// Bug class A30: the rule chooses by tier, so it may skip lower tags. The bug: a stored highest tag counted the skipped
+// tags as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1
-	state.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // spared as the newest fifth of its tier
+	state.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // not dropped, because it is the newest fifth of its tier
 	v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: 5, Facts: Facts{Tier: 1}}}})
 	v.Goal = Goal{Current: 150_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 15_000

@@ -10,7 +10,7 @@ import (
 func TestToolReclaim(t *testing.T) {
 	read := call("read", 100)
 	k := rule.Knobs{ProtectedTags: 1}
-	// graced returns v as if an earlier pass could have dropped all units up to tag.
+	// graced returns v with the fact that an earlier pass could have dropped all units up to tag.
 	graced := func(tag int, v rule.View) rule.View { v.ReclaimUpTo = tag; return v }
 	three := func() rule.View { return conversation(assistant(read, read, read), user(text(1))) }
 	queued := graced(4, conversation(assistant(read, read.queued(), read), user(text(1))))

@@ -10,16 +10,15 @@ const SkeletonWindow = 20
 type View struct {
 	// State is the frozen state with the edits of earlier rules laid over it.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could already have dropped.
-	// Only the outputs up to this tag may be reclaimed.
+	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only the outputs up to this tag may be
+	// reclaimed.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that waiting saves nothing: the provider has no prefix of the session in its cache, as on
-	// every hard pass, or the rent has paid for a new one.
+	// PrefixIsGone means that waiting saves nothing: either the provider has no prefix of the session in its cache (on
+	// every hard pass), or the rent has paid for a new prefix.
 	PrefixIsGone bool
-	// Occasion is the gravest occasion of the pass. Rules of this occasion and
-	// of all milder ones are asked.
+	// Occasion is the occasion of the pass. Rules of this occasion and of all milder occasions are asked.
 	Occasion Occasion
 	Goal     Goal
 	// Need is the number of tokens that the goal still asks for. It is 0 or
@@ -27,20 +26,17 @@ type View struct {
 	Need int
 }
 
-// Goal is the prompt size that a pass wants to get down to, in tokens.
+// Goal is the prompt size that a pass wants to reach, in tokens.
 type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold.
 	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider would
-	// refuse the request as it is: it has refused the last one, or the request is clearly
-	// larger than the window.
+	// Fit is the size of the largest request that fits. It is 0 unless the provider would refuse the request as it is:
+	// it has refused the last request, or this request is clearly larger than the window.
 	Fit int
-	// Measured means that the prompt has been measured since the last bust. A
-	// pass that acted on the same measurement twice would drop the rest of the
-	// tail (bug class A29 in docs/defects.md). Measured is also set if the last
-	// bust has freed too little to end an emergency, and if the provider
-	// reports no sizes.
+	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on the same
+	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also set
+	// if the last bust has freed too little to end an emergency, and if the provider reports no sizes.
 	Measured bool
 }
 
@@ -59,11 +55,11 @@ type Message struct {
 	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks means that the message has reasoning, or a text with thinking in
-	// it, and that the provider lets us leave it out.
+	// Thinks means that the message has reasoning, or a text with thinking in it, that may be left out for this
+	// provider.
 	Thinks bool
-	// LosesSpentThought means that the provider lets us leave out the message's
-	// reasoning once nothing but placeholders is left beside it.
+	// LosesSpentThought means that the message's reasoning may be left out for this provider if only placeholders are
+	// left beside it.
 	LosesSpentThought bool
 	// ThoughtTokens estimates the size of the reasoning that may be removed. The
 	// tokens of a unit do not include it.
@@ -78,9 +74,8 @@ type Message struct {
 	Reasons bool
 	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls means that this message keeps an older answer with calls from being the
-	// last answer. If the message ended the array and vanished, the provider might want
-	// that older answer to begin with thinking.
+	// HidesCalls means that without this message, an older answer with calls could be the last answer, and the provider
+	// might require that it begins with thinking.
 	HidesCalls bool
 	// KeepsCall means that a call of the message has to stay on the wire, because of the
 	// messages after it (Frame.KeepsCall in pipeline/render).
@@ -120,23 +115,21 @@ type Facts struct {
 	// two equal reads or two equal commands have the same number. It is zero for other
 	// units.
 	Again uint64
-	// Changes means that the call changes the file Path. If Path is empty, it changes
-	// files that we do not know.
+	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool
 	// Path is the file that a call reads or writes. It is empty for other
 	// units. Writes means that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the
-	// greatest loss; 0 means that the tool has no rank.
+	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the greatest loss. 0 means that
+	// the tool has no rank.
 	Tier int
 	// LongInput means that a Clamp edit would shorten the arguments.
 	LongInput bool
 	// Image means that a file part is an image that the request carries.
 	Image bool
-	// Injected means that a text holds blocks that a harness put in.
-	// InjectedOnly means that the text holds nothing else. Notice means that
-	// the whole text is one notice of the harness.
+	// Injected means that a text holds blocks that a harness has added. InjectedOnly means that the text holds only
+	// such blocks. Notice means that the whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
 	// Typed means that the unit holds words that the user has typed, or a file that the
 	// user has attached.
@@ -145,8 +138,8 @@ type Facts struct {
 
 // Knobs are the settings that the rules read.
 type Knobs struct {
-	// ProtectedTags is the number of newest active units whose drop has to
-	// wait. Rules that go by age count the newest tags instead.
+	// ProtectedTags is the number of newest active units whose drop has to wait. Rules that measure age in tags use it
+	// as the number of newest tags.
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
@@ -158,24 +151,22 @@ type Knobs struct {
 	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
 	ErrorSteps int
-	// TurnProtection is the number of newest steps that DuplicateCalls,
-	// SupersededWrites and OldErrors leave alone.
+	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that
-	// DuplicateCalls, SupersededWrites and OldErrors never touch. ToolReclaim and
-	// TieredDrop leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and OldErrors
+	// never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
 	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
 	IsRegretted func(rule string) bool
-	// CompressFrom is the size in bytes from which old text is compressed. 0
-	// switches compression off, for example where the model can drop content
-	// itself.
+	// CompressFrom is the size in bytes from which old text is compressed. 0 switches compression off, for example if
+	// the model can drop content itself.
 	CompressFrom int
 }
 
-// occasionOf returns the occasion from which a rule is asked. Queued drops are never put
-// off, because the model wants them, and an emergency is the last occasion.
+// occasionOf returns the occasion from which a rule is asked. A rule whose removals are regretted is asked one occasion
+// later. There are two exceptions: queued drops, because the model wants them, and the rules of an emergency, because
+// it is the last occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -211,10 +202,9 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the visible units whose drop has to wait: the tool arcs without a result,
-// and the user's words in a prompt that the model has not answered. A unit that is not
-// visible, for example because its message was reverted, is not listed, so that it may be
-// edited.
+// needed returns the units whose drop has to wait: tool arcs without a result, and the user's words in a prompt that
+// the model has not answered. It leaves out units whose message is not in the transcript, for example after a revert,
+// so these may be edited.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -231,9 +221,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the tool arcs whose results the model has not read. Age does not always
-// protect them, because the units of reverted messages may have higher tags and count as
-// the newest.
+// unread returns the tool arcs whose results the model has not read. They are not always protected, because the units
+// of reverted messages may have higher tags and count as the newest.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -241,9 +230,9 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest message that the provider sees, if the model
-// wrote it: the model has not read its results yet. Otherwise it returns nil. A
-// status that the harness shows to the user only does not count as an answer.
+// If the newest message that the provider sees is the model's, unanswered returns it, because the model has not read
+// its results yet. Otherwise it returns nil. A status that the harness shows to the user only does not count as an
+// answer.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -255,26 +244,28 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest one, in the
-// same turn. One of their results has to stay between the two steps. Otherwise a
-// provider that merges consecutive assistant messages would see the text of the older
-// step before the newest step's thinking, and refuse the request. So these arcs become
-// skeletons instead of being removed. The newest step includes the answers without
-// calls directly before it, because the provider joins them with it. Such an answer at
-// the end of the transcript counts as well, because the model may go on with calls. The
-// newest step may follow anything if it has no signed thinking, or if it calls no tool and
-// the user has answered it. Then separating returns nothing. A message that the provider
-// does not see separates nothing. If the newest step has no thinking, and an older step of
-// the turn has calls and thinking, one call of the newest step has to stay: otherwise the
-// older step would be the last one with calls, and the provider would ask for its thinking.
-// If a turn ends with calls, see lastCalls.
+// separating returns the tool arcs of the step directly before the newest step, in the same turn. One of their results
+// has to stay between the two steps. Otherwise, a provider that merges consecutive assistant messages would see the
+// text of the older step before the newest step's thinking, and refuse the request. So these arcs become skeletons
+// instead of being removed.
+//
+// The newest step includes the answers without calls directly before it, because the provider joins them with it. An
+// answer without calls at the end of the transcript counts as a step, too, because the model may continue with signed
+// thinking and calls. A message that the provider does not see does not separate two steps.
+//
+// If the newest step has no signed thinking, or if it calls no tool and the user has answered it, it need not be
+// separated, and separating returns nothing. There is one exception: if the newest step has no thinking, but an older
+// step of the turn has calls and thinking, separating returns the arcs of the newest step, because one of its calls has
+// to stay. Without them, the older step would be the last step with calls, and the provider would require its thinking.
+// lastCalls handles a turn that ends with calls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
 		return nil
 	}
-	thinks, own := v.Messages[newest].Signed, v.arcsOf(&v.Messages[newest])
-	isBehindCalls := false // an older step with calls, which has no thinking either, is between
+	own := v.arcsOf(&v.Messages[newest])
+	thinks := v.Messages[newest].Signed || len(own) == 0
+	isBehindCalls := false // between the two steps is a step with calls and without thinking
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
 		m := &v.Messages[i]
 		tags := v.arcsOf(m)
@@ -293,10 +284,9 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs
-// of that message. If an arc is the only one that has not been dropped, it becomes a
-// skeleton instead of being removed. Otherwise render would have to bring back a call
-// that was removed before.
+// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs of that message. If an arc is the
+// only one that has not been dropped, it becomes a skeleton instead of being removed. Otherwise, render would have to
+// bring back a removed call.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {
@@ -321,8 +311,8 @@ func (v View) areDroppedBut(tag int, arcs []int) bool {
 	return true
 }
 
-// NewestAnswer returns the index of the newest message of the model, -1 if
-// there is none. It skips messages of which the provider sees nothing.
+// NewestAnswer returns the index of the newest message of the model, -1 if there is none. It skips messages that the
+// provider does not see.
 func (v View) NewestAnswer() int {
 	i := len(v.Messages) - 1
 	for i >= 0 && (v.Messages[i].Role != Assistant || v.Messages[i].Silent) {
@@ -350,7 +340,7 @@ func setOf(tags []int) map[int]bool {
 	return set
 }
 
-// cutoff returns the highest tag that is too old to be protected as one of the newest.
+// cutoff returns the highest tag that is not protected as one of the newest tags.
 func (v View) cutoff(k Knobs) int { return v.State.TagCounter() - k.ProtectedTags }
 
 // steps returns the number of steps that the model has taken so far.

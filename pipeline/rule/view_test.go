@@ -106,8 +106,8 @@ func endsIn(suffix string) func(string) bool {
 // many returns n copies of p, for windows that count tools.
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
-// J10: once, all calls of a newest step without thinking were removed after the user had answered. So an older step, whose
-// thinking was gone with one of its calls, became the last one with calls. Claude refuses such a request.
+// Bug J10: all calls of a newest step without thinking were removed after the user had answered. So an older step,
+// whose thinking was removed with one of its calls, became the last step with calls. Claude refuses such a request.
 func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
 	a, b := call("read", 100), call("grep", 100)
 	for name, c := range map[string]struct {

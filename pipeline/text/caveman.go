@@ -8,7 +8,7 @@ import (
 // A Level says how much of its grammar a text loses.
 type Level int
 
-// The levels. Each one includes the changes of the lower ones.
+// The levels. Each level includes the changes of the lower levels.
 const (
 	Lite  Level = 1 // removes fillers, hedges and pleasantries, and shortens wordy phrases
 	Full  Level = 2 // also removes auxiliaries before participles, and articles
@@ -57,22 +57,20 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// frequent is how often a term must occur before it is abbreviated. The reader
-// needs the repetition to guess the abbreviation.
+// frequent is how often a term must occur before it is abbreviated. A reader can guess the abbreviation only if the
+// term is repeated.
 const frequent = 3
 
 // userLine opens a line that quotes the user. User lines are never paraphrased.
 const userLine = "U: "
 
-// Compress returns text with less grammar, for example without articles. It is
-// meant for old text of which a model needs only the facts. Callers pass the
-// original text: compressing a result again may shorten it further. Code,
-// addresses, paths, ids, hashes and the lines of the user stay byte for byte.
+// Compress returns text with less grammar, for example without articles. It is meant for old text of which a model
+// needs only the facts. Callers pass the original text, because compressing a result again may shorten it further.
+// Code, addresses, paths, ids, hashes and the lines of the user stay byte for byte.
 //
-// Compress must not change the meaning, so it does not simply remove every word of
-// a list. It keeps the indentation of lines, and never joins them. Modal verbs stay.
-// Punctuation goes with its word. Compounds and words of other languages stay whole. A
-// filler stays if the sense depends on it ("not just", "Maybe.").
+// Compress must not change the meaning, so it does not simply remove every word of a list. It keeps the indentation of
+// lines, and never joins lines. Modal verbs stay. Punctuation is removed with its word. Compounds and words of other
+// languages stay whole. A filler stays if the sense depends on it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text
@@ -142,9 +140,8 @@ func compressChunk(s string, level Level) string {
 
 func replace(out []byte, f found) ([]byte, int) { return append(out, f.becomes...), f.end }
 
-// replaceConnective replaces a connective with its sign. It leaves a connective
-// that ends its sentence, as in "Why? Because.", where a sign would connect
-// nothing.
+// replaceConnective replaces a connective with its sign. A connective at the end of its sentence stays, because a sign
+// would connect nothing there: "Why? Because."
 func replaceConnective(out []byte, f found) ([]byte, int) {
 	if endsSentence(f.follows()) {
 		return out, 0
@@ -156,9 +153,8 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// removeBeforeParticiple removes an auxiliary between blanks if the next word
-// may be a participle. It does not look at that next word again: in "is being
-// read" the "is" goes and the "being" stays.
+// removeBeforeParticiple removes an auxiliary between blanks if the next word may be a participle. It does not check
+// the next word again: in "is being read", it removes "is" and keeps "being".
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)

@@ -13,9 +13,8 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation of the same rules. If that
-// implementation has a defect in a row, the row names the defect and our
-// result.
+// The rows come from another implementation of the same rules. If that implementation gives a wrong result, the row
+// names the defect and the right result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {
@@ -62,8 +61,7 @@ func testCompress(t *testing.T, cases []compressCase) {
 	}
 }
 
-// Defect C16 (docs/defects.md): a line end counted as a blank, so that a list
-// became one sentence.
+// Bug C16 (docs/defects.md): a line end counted as a blank, so that a list became one sentence.
 func TestCompressKeepsLines(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "- one\n- two\n  just three", "- one\n- two\n  three"},
@@ -81,7 +79,7 @@ func TestCompressKeepsLines(t *testing.T) {
 	})
 }
 
-// Defect C16: "could be deleted" became "deleted", as if it had been deleted.
+// Bug C16: "could be deleted" became "deleted", as if it had been deleted.
 func TestCompressKeepsModality(t *testing.T) {
 	for _, modal := range []string{"would be", "could be", "should be", "might be", "may be", "Could Be"} {
 		in := "It " + modal + " deleted"
@@ -97,7 +95,7 @@ func TestCompressKeepsModality(t *testing.T) {
 	})
 }
 
-// Defect C16: a word was removed and its punctuation stayed.
+// Bug C16: a word was removed and its punctuation stayed.
 func TestCompressRemovesPunctuationWithItsWord(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "Obviously, it works", "it works"},

@@ -18,9 +18,8 @@ const (
 
 var gapMarker = regexp.MustCompile(`^<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n`)
 
-// Gap returns the length of a user's absence, rounded down, in at most two
-// units: "+2h 15m". It is empty below five minutes. It is also empty for an
-// impossible value, for example a negative one after a clock was set back.
+// Gap returns the length of a user's absence, rounded down, in at most two units: "+2h 15m". It is empty below five
+// minutes. It is also empty for an impossible value, for example a negative value after a clock was set back.
 func Gap(seconds float64) string {
 	if !(seconds >= minGap) || seconds > math.MaxInt64/2 { // !(≥) is true for NaN, < is not
 		return ""
@@ -48,8 +47,7 @@ func units(s, large int64, largeName string, small int64, smallName string) stri
 	return text + " " + strconv.FormatInt(s%large/small, 10) + smallName
 }
 
-// GapMarker returns the comment that tells the model of a gap, including its
-// line end. It is empty if Gap is.
+// GapMarker returns the comment that tells the model of a gap, including its line end. If Gap returns "", it is empty.
 func GapMarker(seconds float64) string {
 	gap := Gap(seconds)
 	if gap == "" {
@@ -58,6 +56,6 @@ func GapMarker(seconds float64) string {
 	return "<!-- " + gap + " -->\n"
 }
 
-// StartsWithGap reports whether text starts with a marker of GapMarker. Such a text
-// gets no second marker, even if the marker that it already has names another gap.
+// StartsWithGap reports whether text starts with a marker of GapMarker. This text gets no second marker, even if its
+// marker names another gap.
 func StartsWithGap(text string) bool { return gapMarker.MatchString(text) }

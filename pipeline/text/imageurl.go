@@ -5,12 +5,11 @@ import (
 	"unicode/utf16"
 )
 
-// imageURLUnits is a length in UTF-16 units. A data URL up to this length is too short
-// to be worth removing.
+// A data URL of at most imageURLUnits UTF-16 units is too short to be worth removing.
 const imageURLUnits = 200
 
-// IsProcessableImage reports whether a file part carries its image within its URL. Such
-// an image may be removed once the model has answered it.
+// IsProcessableImage reports whether a file part carries its image within its URL. The image may be removed after the
+// model has answered it.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }

@@ -12,9 +12,8 @@ var (
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
 
-// HasInjection reports whether a harness or plugin seems to have written a part
-// of text. StripInjections may still find nothing to remove: a directive of
-// this program counts as a sign, and stays in the text.
+// HasInjection reports whether a harness or plugin seems to have written a part of text. Even then, StripInjections may
+// find nothing to remove: a directive of this program counts here, but stays in the text.
 func HasInjection(text string) bool {
 	for _, m := range []string{initiatorComment, ourDirectiveOpens, orchestratorOpens} {
 		if strings.Contains(text, m) {
@@ -29,10 +28,9 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections returns text, trimmed, without the parts that the harness and
-// plugins put into it: reminder blocks, initiator comments, orchestrator
-// directives with their lists, and the first paragraph that each of paragraphMarkers
-// opens. It returns a text without injection unchanged.
+// StripInjections returns text, trimmed, without the parts that the harness and plugins put into it: reminder blocks,
+// initiator comments, orchestrator directives with their lists, and the first paragraph that begins with each of the
+// paragraphMarkers. It returns a text without injection unchanged.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
@@ -47,9 +45,9 @@ type Piece struct {
 	Injected bool
 }
 
-// Pieces divides a text into the parts that StripInjections keeps and the parts that it
-// removes. Together they are the whole text. If IsInjectedOnly is true for the kept
-// parts, Pieces returns the whole text as one injected piece.
+// Pieces divides a text into the parts that StripInjections keeps and the parts that it removes. Together, the pieces
+// are the whole text. If IsInjectedOnly is true for the kept parts, Pieces returns the whole text as one injected
+// piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -138,7 +136,7 @@ func directiveLen(s string) int {
 		if at == nil {
 			return len(s)
 		}
-		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines at once, so that none is read twice
+		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines together, so that no line is read twice
 		if !listItem.MatchString(next) {
 			return end + at[0]
 		}

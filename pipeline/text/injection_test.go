@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The first rows are reference vectors, the others are cases of our own.
+// The first rows are reference vectors. The other rows were added later.
 func TestStripInjections(t *testing.T) {
 	for _, c := range []struct {
 		in, want string
@@ -71,8 +71,8 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
-// The time for a text is in proportion to its length. Once, all empty lines after a directive were read again for
-// each of them, which took minutes for this text.
+// The time for a text is in proportion to its length. The bug: for each empty line after a directive, all empty lines
+// were read again, which took minutes for this text.
 func TestHostileEmptyLinesAreReadOnce(t *testing.T) {
 	const n = 500_000
 	if got := StripInjections("[SYSTEM DIRECTIVE: OH-MY-OPENCODE]" + strings.Repeat("\n", n) + "- a\n\nmine"); got != "mine" {

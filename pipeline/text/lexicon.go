@@ -17,8 +17,7 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases stay. They are in the lexicon so that no shorter phrase is
-	// found inside them.
+	// kept phrases stay in the text. They are in the lexicon so that no shorter phrase is found inside them.
 	kept
 	filler
 	pleasantry

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// hole stands for a protected region in working text. The byte is invalid in
-// UTF-8, so no content contains it. It is neither a letter nor a blank, so it
-// never becomes part of a word.
+// hole replaces a protected region while the text is edited. The byte is invalid in UTF-8, so no content contains it.
+// It is neither a letter nor a blank, so it never becomes part of a word.
 const hole = '\xFF'
 
 // A guarded is a text with holes, and the regions that belong in these holes, in order.
@@ -192,8 +191,8 @@ func paths(s string) [][]int {
 
 func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
 
-// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits that touch
-// no further letter or digit.
+// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits with no letter or digit directly before or after
+// them.
 func hashes(s string) [][]int {
 	var spans [][]int
 	for i := 0; i < len(s); {

@@ -10,15 +10,14 @@ const (
 	pauses       = ",;:"
 	closers      = ")]}>\"”’»*|"
 	openers      = "([{<\"“‘«*|"
-	// framers may stand before a whole statement: "> Sure."
+	// framers are characters that may precede a whole statement: "> Sure."
 	framers = openers + ":-–—+>#"
 )
 
-// remove takes a word out of its sentence, together with the blanks before it and the
-// punctuation that belonged to it: "this, please." becomes "this.", and "well; clearly,
-// it" becomes "well; it". It never joins lines. A word stays if it is emphasised,
-// quoted or negated, or a whole sentence. A courtesy such as "Sure!" goes even if it is
-// a whole sentence.
+// remove removes a word from its sentence, together with the blanks before it and the punctuation that belongs to it:
+// "this, please." becomes "this.", and "well; clearly, it" becomes "well; it". It never joins lines. A word stays if it
+// is emphasised, quoted or negated, or a whole sentence. A courtesy such as "Sure!" is removed even if it is a whole
+// sentence.
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)

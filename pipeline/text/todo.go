@@ -25,9 +25,8 @@ type Todo struct {
 	Priority string `json:"priority"`
 }
 
-// ParseTodos returns the list that a call of todowrite wrote. Input is the
-// call's raw input. If one item is not a todo, ParseTodos returns false: the
-// last whole list is better than half of a new one.
+// ParseTodos returns the list that a call of todowrite wrote. Input is the call's raw input. If one item is not a todo,
+// ParseTodos returns false, because the last complete list is better than a part of a new list.
 func ParseTodos(input json.Value) ([]Todo, bool) {
 	var call struct {
 		Todos json.Value `json:"todos"`
@@ -112,16 +111,14 @@ type TodoPart struct {
 	Title  string
 }
 
-// NewTodoPart returns the part for a state that StateJSON wrote. It returns
-// false if there is nothing to remind of: no todos, no open ones, or an
-// unreadable state.
+// NewTodoPart returns the part for a state that StateJSON wrote. It returns false if the state is unreadable, or has no
+// open todos.
 func NewTodoPart(state []byte) (TodoPart, bool) {
 	todos, ok := parseTodoList(json.Value(state))
 	if !ok || len(todos) == 0 || AllDone(todos) {
 		return TodoPart{}, false
 	}
-	// The harness's own title counts cancelled todos as open, and so does this
-	// one.
+	// This title counts cancelled todos as open, because the harness's own title also counts them.
 	open := 0
 	for _, t := range todos {
 		if t.Status != todoCompleted {

@@ -34,6 +34,6 @@ const (
 	// MessageChanged: a message is new or has changed. The host uses the changes of
 	// answers: their usage, their end and their failure.
 	MessageChanged
-	// RequestFailed: a request failed, and no answer reports that.
+	// RequestFailed: a request failed, and no answer reports the failure.
 	RequestFailed
 )

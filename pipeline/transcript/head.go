@@ -6,12 +6,11 @@ import "github.com/magicctx/magicctx-host/schema"
 // model's acknowledgement, and the user's delta.
 type Head struct {
 	Baseline, Acknowledgement, Delta string
-	// Model is the model that the request goes to. The acknowledgement names this model
-	// as its writer, because harnesses send provider options only with answers of the
-	// model that is asked.
+	// Model is the model of the request. The acknowledgement names it as its writer, because harnesses send provider
+	// options only with answers of the model of the request.
 	Model schema.Model
-	// Breakpoint names the provider option by which the acknowledgement carries a cache
-	// breakpoint. It is empty if it carries none.
+	// Breakpoint names the provider option with which the acknowledgement carries a cache breakpoint. It is empty if
+	// the acknowledgement has no breakpoint.
 	Breakpoint Breakpoint
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These programs are sources of the index and no harnesses: no shim runs in them. internal/rawhistory turns their
-// session logs into steps of Pi.
+// These programs are sources of the index, but not harnesses, because no shim runs in them. internal/rawhistory turns
+// their session logs into steps of Pi.
 const (
 	ClaudeCode schema.Harness = "claude-code"
 	Codex      schema.Harness = "codex"
 )
 
 // A logCodec reads the steps that were made from a session log. It differs from Pi's codec in its vocabulary, and in
-// the texts by others that stand in prompts.
+// the texts of others that prompts contain.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary
@@ -26,7 +26,7 @@ type logCodec struct {
 // Vocabulary implements Codec.
 func (c logCodec) Vocabulary() *Vocabulary { return c.vocabulary }
 
-// Decode implements Codec. The results of commands have an exit status, which Pi's have not.
+// Decode implements Codec. Unlike in Pi, the results of commands have an exit status.
 func (c logCodec) Decode(raw json.Value) Message {
 	m := c.Pi.Decode(raw)
 	var step struct {
@@ -60,7 +60,7 @@ var (
 	injectedPrompt = regexp.MustCompile(`^\s*(?i:<[a-z]+[-_][a-z_-]+[\s>]|<skill>|<channel |Caveat: The messages below|\[Request interrupted by user|# AGENTS\.md instructions|Stop hook feedback:|Base directory for this skill:|This session is being continued from a previous)`)
 )
 
-// The context of an editor stands before the user's words, in the same text.
+// The context of an editor precedes the user's words in the same text.
 const (
 	codexContext  = "# Context from my IDE setup:"
 	codexMentions = "# Files mentioned by the user:"
@@ -68,7 +68,7 @@ const (
 )
 
 // readLogPrompt finds the user's words in a text of a prompt. Content of files may look like the end of a context, so
-// only the last end is certain.
+// only the last of these ends certainly ends it.
 func readLogPrompt(p *Part) {
 	if m := slashCommand.FindStringSubmatch(p.Text); m != nil && strings.TrimSpace(m[2]) != "" {
 		p.Typed = m[1] + " " + strings.TrimSpace(m[2])

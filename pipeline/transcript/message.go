@@ -23,13 +23,12 @@ type Message struct {
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
 	// keeps the value of Created.
 	Created, Completed int64
-	// KeyLasts means that a copy of the session has the message under the same key.
+	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or that is to answer a user
-	// message.
+	// Model is the model that wrote an assistant message, or the model that is to answer a user message.
 	Model schema.Model
-	// Agent is the harness's agent that is to answer a user message. It is empty if the
-	// harness does not say. Another agent has another system prompt and other tools.
+	// Agent is the harness's agent that is to answer a user message. It is empty if the harness does not name it. Each
+	// agent has its own system prompt and tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
@@ -39,9 +38,8 @@ type Message struct {
 	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
 	// so it has no Usage.
 	Summary bool
-	// Stays means that the message is no part of the conversation: no head stands for it,
-	// and it reaches the provider as long as the harness sends it. An example is a changed
-	// instruction of OpenCode 2.
+	// Stays means that the message is no part of the conversation: no head replaces it, and it reaches the provider as
+	// long as the harness sends it. An example is a changed instruction of OpenCode 2.
 	Stays bool
 	// Nameless means that the harness gives the message no id, so its key comes from the
 	// message before it. The next request may have the message under another key, or not
@@ -49,7 +47,7 @@ type Message struct {
 	Nameless bool
 	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
-	// Usage is the provider's report for this step. It measures a prompt of the session.
+	// Usage is the provider's report for this step. It includes the size of the step's prompt.
 	Usage Usage
 	// Tools holds the tool switches of a user message, if it has any.
 	Tools map[string]bool
@@ -60,9 +58,9 @@ type Message struct {
 type Finish uint8
 
 const (
-	// Unfinished: the answer goes on, or the harness does not say how it ended.
+	// Unfinished: the answer has not ended, or the harness does not say how it ended.
 	Unfinished Finish = iota
-	// EndsTurn: the model has said all that it wanted to say.
+	// EndsTurn: the model has ended its turn.
 	EndsTurn
 	// EndsWithCalls: the model waits for the results of its calls.
 	EndsWithCalls
@@ -92,10 +90,9 @@ const (
 	File
 )
 
-// An Origin says who wrote a text or a result. Only the codec knows, because harnesses
-// store the words of others in messages of the user. For example, OpenCode stores the
-// content of an attached file there, and Pi stores the output of a command. The zero
-// value is FromHarness, so no text counts as the user's by mistake.
+// An Origin says who wrote a text or a result. Only the codec knows the origin, because harnesses store the words of
+// others in messages of the user. For example, OpenCode stores the content of an attached file there, and Pi stores the
+// output of a command. The zero value is FromHarness, so no text counts as the user's by mistake.
 type Origin uint8
 
 const (
@@ -154,9 +151,8 @@ type Part struct {
 	// Attached is the number of bytes at the start of a user's text that are FromFile,
 	// because the harness puts attached files into the same text.
 	Attached int
-	// Typed is set if the user typed a command, and the harness has replaced the line
-	// with the command's text (its template). Typed is that line, for example "/review
-	// main". No word of Text is then the user's.
+	// Typed is set if the user typed a command, and the harness has replaced the line with the command's text (its
+	// template). Typed is that line, for example "/review main". Then Text holds no words of the user.
 	Typed string
 	// Path leads to the part.
 	Path string
@@ -164,13 +160,12 @@ type Part struct {
 	// Text is the content of a text or reasoning part, or the result of a tool
 	// arc.
 	Text string
-	// TextPath leads to the string that Text was read from. It is empty if
-	// there is none, for example for a tool without a result.
+	// TextPath leads to the string from which Text was read. It is empty if there is no such string, for example for a
+	// tool without a result.
 	TextPath string
-	// Replaced means that the harness sends its own sentence in place of a tool's
-	// result, for example "[Old tool result content cleared]". Text is that sentence.
-	// TextPath is empty then, because a patch of the result would never reach the
-	// provider. Original is the result itself, if the harness still holds it.
+	// Replaced means that the harness sends its own sentence in place of a tool's result, for example "[Old tool result
+	// content cleared]". Then Text is this sentence, and TextPath is empty, because a patch of the result would never
+	// reach the provider. Original is the result itself, if the harness still has it.
 	Replaced bool
 	Original string
 	// Hidden means that the harness keeps the part from the provider.
@@ -192,8 +187,8 @@ type Part struct {
 	CallID    string
 	Input     json.Value
 	InputPath string
-	// ResultPath leads to the result of a tool arc, if it stands outside the part. It is
-	// empty if the part holds the result, or if there is no result.
+	// ResultPath leads to the result of a tool arc, if the result is outside the part. It is empty if the part holds
+	// the result, or if there is no result.
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
@@ -218,12 +213,12 @@ func (p *Part) HasResult() bool {
 
 // A Codec reads and writes the messages of one harness.
 type Codec interface {
-	// Decode reads one raw message. It never fails: an unreadable message
-	// becomes a message without key, and an unreadable part one of kind Other.
+	// Decode reads one raw message. It never fails: an unreadable message becomes a message without a key, and an
+	// unreadable part becomes a part of kind Other.
 	Decode(raw json.Value) Message
 	// Event reads one event of the harness.
 	Event(raw json.Value) (Event, error)
-	// TextPart returns a text part that takes the place of p.
+	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
 	// ResultText returns the operations after which the result of tool part p
 	// shows text and nothing else. It returns nil if no patch of the result
@@ -234,7 +229,7 @@ type Codec interface {
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value
-	// UsageValue returns a usage in the form in which an answer holds it.
+	// UsageValue returns a usage in the form that it has in an answer of the harness.
 	UsageValue(u Usage) json.Value
 	// Vocabulary returns the names and habits of the harness.
 	Vocabulary() *Vocabulary

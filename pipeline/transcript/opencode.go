@@ -214,10 +214,9 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	return part
 }
 
-// prunedOutput is the sentence that OpenCode sends for a tool output that it
-// has pruned. It counts as content even if the pruned output was empty.
-// Otherwise the prune would leave no trace in the transcript, and the bust that
-// follows would look like a mistake of this program.
+// prunedOutput is the sentence that OpenCode sends for a tool output that it has pruned. It counts as content even if
+// the pruned output was empty. Otherwise the transcript would not show that the output was pruned, and the bust after
+// it would look like a mistake of this program.
 const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
@@ -282,7 +281,7 @@ func isSigned(metadata json.Value) bool {
 	}
 	var byProvider map[string]map[string]json.Value
 	if json.Unmarshal(metadata, &byProvider) != nil {
-		return true // an unknown shape may be signed data, so it is left alone
+		return true // an unknown value may be signed data, so it must not change
 	}
 	for _, members := range byProvider {
 		for name, v := range members {

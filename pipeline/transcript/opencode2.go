@@ -121,11 +121,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// A system update, a change of the effort, a result without its call, a message
-		// that another plugin has put there, OpenCode's own words at the step limit, which
-		// are in the model's role, or a role of a later OpenCode. No patch may
-		// change it. A system update stands for a changed instruction, which no summary
-		// repeats. The key is not part of the content, because a fork has another one.
+		// Here m is a system update, a change of the effort, a result without its call, a message of another plugin,
+		// OpenCode's own words at the step limit (in the model's role), or a role of a later OpenCode. No patch may
+		// change it. A system update is a changed instruction, which no summary repeats. The content does not include
+		// the key, because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
@@ -136,9 +135,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	return msg
 }
 
-// oc2KindOf returns the kind of the stored message. If the shim does not know it, the form
-// of the message tells it: only a prompt has an object of metadata, and OpenCode begins
-// the other kinds with its own words.
+// oc2KindOf returns the kind of the stored message. If the shim does not know the kind, the form of the message shows
+// it: only a prompt has an object of metadata, and OpenCode begins the other kinds with its own words.
 func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	if info.Type != "" || len(parts) == 0 {
 		return info.Type
@@ -154,8 +152,8 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// nameOpenCode2Origins sets the origins of the texts of a message in the user's role. At
-// most one of them is the user's: skills stand before it, and attached files after it.
+// nameOpenCode2Origins sets the origins of the texts of a message in the user's role. At most one of them is the
+// user's. Skills precede it, and attached files follow it.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {
@@ -183,7 +181,7 @@ func decodeOpenCode2Answer(msg *Message, step *oc2Step) {
 		Input: int(info.Tokens.Input), Output: int(info.Tokens.Output + info.Tokens.Reasoning),
 		CacheRead: int(info.Tokens.Cache.Read), CacheWrite: int(info.Tokens.Cache.Write),
 	}
-	msg.Errored = info.Error != nil // OpenCode sends what a failed answer has said
+	msg.Errored = info.Error != nil // OpenCode sends the texts of a failed answer
 	msg.Finish = finishOfOpenCode(info.Finish)
 	msg.Parts = attach(decodeOpenCode2Content(step.Message.Content, info), decodeOpenCode2Results(step.Results, info))
 }
@@ -296,8 +294,8 @@ func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 // TextPart implements Codec.
 func (OpenCode2) TextPart(_ Part, text string) json.Value { return Pi{}.TextPart(Part{}, text) }
 
-// ResultText implements Codec. The text replaces the whole content of the result: all its
-// texts and files. A result that reports a failure stays one, in OpenCode's form.
+// ResultText implements Codec. The text replaces the whole content of the result: all its texts and files. A result
+// that reports a failure still reports it, in OpenCode's form.
 func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil

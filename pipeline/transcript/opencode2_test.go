@@ -93,7 +93,8 @@ func TestOpenCode2Results(t *testing.T) {
 
 // The rows hold a message of every role.
 func TestOpenCode2Messages(t *testing.T) {
-	// The key of such a message follows from its neighbour, so it is another one in a fork. The content is not.
+	// The key of such a message is made from the key of the message before it, so a fork has another key. The content
+	// is the same.
 	other := func(raw string) []transcript.Part {
 		_, message, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"message":`)
 		return []transcript.Part{{Path: "/message", Raw: json.Value(message)}}

@@ -245,8 +245,7 @@ func TestOpenCodeMessages(t *testing.T) {
 	}
 }
 
-// Unknown content, and known content that no rule changes, is sent byte for
-// byte as it came.
+// Unknown content, and known content that no rule changes, is sent without any change.
 func TestUnknownsPassByteIdentical(t *testing.T) {
 	const around = `{"info":{"id":"m","role":"user","future":{"n":12345678901234567890,"e":1E+400,"s":"\ud800\u00e9\/"}},"parts":[` +
 		`{"type":"hologram","data":[1.0,-0,"\udc00"]},` +
@@ -265,8 +264,7 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// units returns a function that gives a unit with this edit to every part that can be
-// a unit.
+// units returns a function that returns, for every part that can be a unit, a unit with this edit.
 func units(edit frozen.EditKind) render.UnitOf {
 	tag := 0
 	return func(p *transcript.Part) *frozen.Unit {

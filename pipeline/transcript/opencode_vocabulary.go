@@ -2,7 +2,7 @@ package transcript
 
 import "regexp"
 
-// openCodeVocabulary knows OpenCode 1.18.
+// openCodeVocabulary is the vocabulary of OpenCode 1.18.
 var openCodeVocabulary = Vocabulary{
 	Compaction: CompactionVocabulary{LeastKept: 2000, MostKept: 15_000},
 	Tools: withPluginTools(map[string]ToolClass{

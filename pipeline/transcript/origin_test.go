@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ignoreOrigin leaves the origins to TestOrigins.
+// Other tests ignore the origins, because TestOrigins checks them.
 var ignoreOrigin = cmpopts.IgnoreFields(transcript.Part{}, "Origin")
 
 // Only words that the user typed are the user's, even if the harness stores the words of

@@ -8,11 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer
-// together with the tool results directly after it. In Pi's array these results are
-// separate messages. Every other message of Pi is a step alone. The shim joins the
-// messages of a step and separates them again, so that a call and its result are in one
-// message, as the code after the codec expects.
+// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer together with the tool results
+// directly after it. In Pi's array these results are separate messages. Every other message of Pi is a step alone. The
+// shim joins the messages of a step and separates them again, because the code after the codec expects a call and its
+// result in one message.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -28,14 +27,14 @@ type piMessage struct {
 	Content   json.Value `json:"content"`
 	Timestamp float64    `json:"timestamp"`
 
-	// These belong to an answer.
+	// The fields of an answer.
 	Provider     string  `json:"provider"`
 	Model        string  `json:"model"`
 	StopReason   string  `json:"stopReason"`
 	ErrorMessage string  `json:"errorMessage"`
 	Usage        piUsage `json:"usage"`
 
-	// These belong to a command that the user has run.
+	// The fields of a command that the user has run.
 	Command            string     `json:"command"`
 	Output             string     `json:"output"`
 	ExitCode           json.Value `json:"exitCode"`
@@ -44,7 +43,7 @@ type piMessage struct {
 	FullOutputPath     string     `json:"fullOutputPath"`
 	ExcludeFromContext bool       `json:"excludeFromContext"`
 
-	// Summary belongs to the summary of a compaction or of a branch.
+	// Summary is the text in a message that summarises a compaction or a branch.
 	Summary string `json:"summary"`
 }
 
@@ -99,21 +98,20 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			}
 		}
 	case "custom":
-		// After a restart, Pi gives such a message another time.
+		// After a restart, Pi gives this message another time.
 		msg.Created = 0
 		msg.Parts = decodePiContent(m.Content)
 	case "bashExecution":
 		msg.Hidden = m.ExcludeFromContext
 		msg.Parts = decodePiCommand(m)
 	case "compactionSummary", "branchSummary":
-		// The summary of a branch stands for messages that are not on this branch, so it is
-		// not the summary of this session.
+		// The summary of a branch summarises messages of another branch, so it is not the summary of this session.
 		msg.Summary = m.Role == "compactionSummary"
 		if m.Role == "branchSummary" {
-			msg.Created = 0 // like the time of a custom message
+			msg.Created = 0 // after a restart, Pi gives this message another time, too
 		}
 		msg.Parts = []Part{{Kind: Text, Origin: FromAgent, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
-		if strings.TrimSpace(m.Summary) == "" { // Pi sends its sentence around the summary nevertheless
+		if strings.TrimSpace(m.Summary) == "" { // Pi still sends its own sentence around the empty summary
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	case "":
@@ -130,10 +128,9 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 	return msg
 }
 
-// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
-// them there in elements, for example `<file name="/a.go">`, and piped input before files.
-// It escapes nothing, so a file may contain an end tag, too. Only the last end tag is
-// certain to end them.
+// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts them there in elements, for
+// example `<file name="/a.go">`, and piped input before files. It does not escape the content, so a file may contain an
+// end tag, too. So only the last end tag certainly ends the files and skills.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")
@@ -152,9 +149,8 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi leaves a failed answer out of the request. It would still send the results of
-	// that answer's calls, and the provider would refuse them. So the shim leaves out
-	// these results as well.
+	// Pi leaves a failed answer out of the request. But it would send the results of that answer's calls, and the
+	// provider would refuse them. So the shim leaves out these results, too.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)

@@ -218,7 +218,7 @@ const piAround = `{"id":"k","future":[1.0],"message":{"role":"assistant","future
 	`{"type":"toolCall","id":"c","name":"t","arguments":{"z":1,"a":[1.0]},"thoughtSignature":"x"}],"stopReason":"toolUse"},` +
 	`"results":[{"toolCallId":"c","toolName":"t","content":[{"type":"text","text":"%sout"},{"type":"image","data":"AA"}],"details":{"x":1.0},"isError":false}]}`
 
-// Unknown content, and known content that no rule changes, is sent byte for byte as it came.
+// Unknown content, and known content that no rule changes, is sent without any change.
 func TestPiUnknownsPassByteIdentical(t *testing.T) {
 	raw := json.Value(fmt.Sprintf(piAround, "", ""))
 	m := transcript.Pi{}.Decode(raw)
@@ -232,7 +232,7 @@ func TestPiUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// Each edit of an arc changes the call and its result with one patch.
+// For each edit of an arc, one patch changes both the call and its result.
 func TestPiArcsAreOneThing(t *testing.T) {
 	answer := func(calls, results string) string {
 		return `{"id":"k","message":{"role":"assistant","content":[{"type":"text","text":"so"}` + calls + `]},"results":[` + results + `]}`
@@ -265,7 +265,7 @@ func TestPiArcsAreOneThing(t *testing.T) {
 	}
 }
 
-// If nothing of an answer is left, the patch removes the whole answer with its results.
+// If all content of an answer is removed, the patch removes the whole answer with its results.
 func TestPiAnswerVanishes(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"id":"k","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"toolCall","id":"c","name":"t","arguments":{}}]},"results":[{"toolCallId":"c","content":"x"}]}`: `{"id":"k"}`,

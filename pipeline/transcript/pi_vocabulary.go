@@ -2,7 +2,7 @@ package transcript
 
 import "regexp"
 
-// piVocabulary knows Pi 0.74 to 1.5. Pi has no todo tool.
+// piVocabulary is the vocabulary of Pi 0.74 to 1.5. Pi has no todo tool.
 var piVocabulary = Vocabulary{
 	Compaction: CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000},
 	Tools: withPluginTools(map[string]ToolClass{
@@ -17,7 +17,7 @@ var piVocabulary = Vocabulary{
 		"subagent": {Tier: 1},
 	}),
 	System: SystemVocabulary{
-		// Up to 0.74. Later versions do not tell the date.
+		// Pi 0.74 has this line. Newer versions have none.
 		Date:       regexp.MustCompile(`Current date: .+`),
 		ComesFirst: true,
 	},

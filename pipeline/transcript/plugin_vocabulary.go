@@ -8,8 +8,8 @@ const ExpandTool = "ctx_expand"
 // SearchTool is the tool with which the model searches earlier messages.
 const SearchTool = "ctx_search"
 
-// MemoryTool is the tool with which the model keeps facts about the project, and NoteTool the one with which it puts
-// things off.
+// MemoryTool is the tool with which the model stores facts about the project. NoteTool is the tool with which it notes
+// work for later.
 const (
 	MemoryTool = "ctx_memory"
 	NoteTool   = "ctx_note"

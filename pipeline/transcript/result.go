@@ -23,10 +23,10 @@ type toolResult struct {
 	isUnreadable bool
 }
 
-// readContent reads the content of a result. The content is a string, or a list of texts and files. It joins the texts with
-// line breaks, as the harness does. path is the place of the content in its message. If the shim has left out the content of
-// a file, media holds the beginning of its URL, by the file's place in the message. If the content cannot be read, the result
-// is false.
+// readContent reads the content of a result. The content is a string, or a list of texts and files. It joins the texts
+// with line breaks, as the harness does. path is the place of the content in its message. If the shim has left out the
+// content of a file, media holds the beginning of its URL, by the file's place in the message. If the content cannot be
+// read, readContent returns false.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path
@@ -64,7 +64,7 @@ func (r *toolResult) readContent(path string, content json.Value, media map[stri
 }
 
 // attach attaches results to the calls of an answer, and adds a part for each result without a call. A provider may
-// give an id twice in one answer, so each result belongs to one call.
+// give the same id to two calls of one answer, so each result is attached to one call only.
 func attach(parts []Part, results []toolResult) []Part {
 	for i := range parts {
 		switch p := &parts[i]; p.Kind {

@@ -25,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// Decode implements Codec. In a message that was made from a command, the first text with
-// the user's origin is the command's template. The other texts belong to attached files.
+// Decode implements Codec. If a message was made from a command, its first text with the user's origin is the command's
+// template. Its other texts belong to attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]

@@ -29,7 +29,7 @@ type Vocabulary struct {
 	Paths Paths
 }
 
-// A ToolClass tells the rules what a tool does.
+// A ToolClass describes to the rules what a tool does.
 type ToolClass struct {
 	// Idempotent means that the tool only reads. If it is called again with the same
 	// arguments, its older result is superseded and can be dropped. Shells are not
@@ -67,19 +67,18 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line that tells the model the date. Because of that line, the system
-	// prompt changes at midnight, and the provider loses the whole prefix. It is nil if
-	// the harness tells no date.
+	// Date finds the line with the date. Because of this line, the system prompt changes at midnight, and the provider
+	// loses the whole prefix. Date is nil if the system prompt has no date.
 	Date *regexp.Regexp
-	// OwnPrompts open the prompts of the harness's own agents (title, summary,
-	// compaction), which share the session's id but not its conversation.
+	// OwnPrompts are the beginnings of the prompts of the harness's own agents (title, summary, compaction). Their
+	// requests have the session's id, but not its conversation.
 	OwnPrompts []string
-	// ComesFirst means that the harness asks for the system prompt of a turn before the
-	// turn's first pass, and not after each pass.
+	// ComesFirst means that the harness makes the system prompt once for a turn, before the turn's first pass, and not
+	// after each pass.
 	ComesFirst bool
 }
 
-// DateIn returns the line of a text that tells the date, "" if there is none.
+// DateIn returns the line of a text with the date, or "".
 func (v *SystemVocabulary) DateIn(text string) string {
 	if v.Date == nil {
 		return ""
@@ -95,8 +94,7 @@ func (v *SystemVocabulary) WithDate(text, line string) string {
 	return v.Date.ReplaceAllLiteralString(text, line)
 }
 
-// Paths are JSON Pointers to facts of a raw message. A path is empty if the harness does
-// not have the fact.
+// Paths are JSON Pointers to facts of a raw message. A path is empty if the harness's messages do not have the fact.
 type Paths struct {
 	// UserProvider and AnswerProvider lead to the name of the provider in a user
 	// message and in an answer.
@@ -110,11 +108,12 @@ type Paths struct {
 	// Message leads to the message itself, if the raw message wraps it. A patch that
 	// removes it takes the message off the wire.
 	Message string
-	// Results leads to the results that stand beside the message.
+	// Results leads to the results that are beside the message.
 	Results string
 }
 
-// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a
-// summary. In it, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
-// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
+// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a summary. In
+// this request, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
+// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept
+// tokens.
 type CompactionVocabulary struct{ LeastKept, MostKept int }

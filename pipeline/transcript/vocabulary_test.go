@@ -42,7 +42,7 @@ func TestToolsOfOpenCode(t *testing.T) {
 	}
 }
 
-// From 0.87 on, Pi's system prompt holds no date, so a harness may have none at all.
+// A system prompt may have no date. For example, Pi's has none from version 0.87 on.
 func TestSystemPromptWithoutADate(t *testing.T) {
 	const prompt = "You are.\nCurrent date: 2026-11-22\n"
 	var v transcript.SystemVocabulary

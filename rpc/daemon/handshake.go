@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// handshakeVersion is the number of the TCP handshake that this build speaks. It
-// stands in the token file, so that a later handshake can get another number.
+// handshakeVersion is the number of the TCP handshake that this build speaks. The token file contains it, so that a
+// later handshake can get another number.
 //
 // Both ends know the token, and each proves it without sending it. All values
 // are 32 bytes, written as 64 hexadecimal digits:

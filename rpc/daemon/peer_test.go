@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If another user's host listens at a socket in this user's directory, the client sends it nothing. The test gives
-// the client another user id, because it cannot give one to the host.
+// If another user's host listens at a socket in this user's directory, the client sends it nothing. The test gives the
+// client another user id, because it cannot give the host one.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)

@@ -26,7 +26,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = detached()
-	cmd.Dir = filepath.Dir(logPath) // not in the project's directory, because the user may want to remove or unmount that
+	cmd.Dir = filepath.Dir(logPath) // the user may want to remove or unmount the project's directory
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

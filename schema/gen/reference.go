@@ -56,7 +56,7 @@ func reference(src source) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// withoutEffect lists the keys of t that nothing reads. prefix stands before their names.
+// withoutEffect lists the keys of t that nothing reads. It puts prefix before their names.
 func withoutEffect(prefix string, t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -72,7 +72,8 @@ func withoutEffect(prefix string, t reflect.Type) []string {
 	return names
 }
 
-// referenceRows writes a row for each key of t that has an effect. outer is the rule for projects of an object around t.
+// referenceRows writes a row for each key of t that has an effect. outer is the project rule of the object that holds
+// t, if that has one.
 func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {

@@ -33,7 +33,7 @@ type DB struct {
 	Fault func(query string) error
 }
 
-// Open opens the database in o.Dir, or creates it, and brings it up to date with migrations. See file.Open for the
+// Open opens the database in o.Dir, or creates it, and migrates it to the newest schema. See file.Open for the
 // treatment of a damaged database and for the errors.
 func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB, error) {
 	d := &DB{Log: o.Log, Clock: o.Clock, statements: make(statements)}
@@ -75,8 +75,8 @@ func (s statements) close(*sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Update runs f in one immediate write transaction. If f returns an error or panics, Update rolls back; otherwise
-// it commits. f must wait for nothing except SQLite.
+// Update runs f in one immediate write transaction. If f returns an error or panics, Update rolls back. Otherwise it
+// commits. f may wait for SQLite only.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := d.InPlace(); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback also works after the transaction's context has ended. After some errors, SQLite has already rolled
-// back itself.
+// rollback also works after the transaction's context has ended. It does nothing if SQLite itself has already rolled
+// back, as it does after some errors.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil
@@ -226,9 +226,9 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context for a write. patience bounds only the wait for another program's lock. Once a
-// transaction has the lock, only ctx bounds it: the first transaction of a long session may take longer than
-// patience, and would never succeed if patience bounded it, too.
+// Patient returns a context for a write. patience bounds only the wait for another program's lock. When a transaction
+// has the lock, only ctx bounds it. The first transaction of a long session may take longer than patience, and would
+// never succeed if patience bounded it, too.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

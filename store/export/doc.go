@@ -1,4 +1,4 @@
-// Package export copies the rows of sessions from one store to another, by way of a trace.
+// Package export copies the rows of sessions from one store through a trace to another store.
 //
 // It may import store, store/database and store/file.
 package export

@@ -21,10 +21,9 @@ type Table struct {
 	Rows    [][]any
 }
 
-// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is not
-// among them, because triggers fill it. A table's condition selects the rows of a session, or of its project.
-// For a table of models, it is empty: all its rows are exported, because there are only as many as
-// the user has models.
+// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is not among
+// them, because triggers fill it. A table's condition selects the rows of a session, or of its project. The condition
+// of a table of models is empty: all its rows are exported, because the user has only a few models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},
@@ -43,7 +42,7 @@ var exported = []struct{ name, where string }{
 	{"thinking", ofSession},
 	{"removals", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // only the newest pass, because its usage may still arrive
-	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same one
+	{sequences, `WHERE name IN ('memories', 'notes')`},    // prompts name a memory by its id, so the next memory has to get the same id as in the recording
 	{"memories", ofProject + ` OR project = 'user' OR (project, category) IN (
 		SELECT other.project, s.category
 		FROM sessions
@@ -71,11 +70,12 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// A lease belongs to the host whose run holds it, and a stop to the budget of the machine, so an import leaves these columns out.
+// An import leaves these columns out, because a lease belongs to the host whose run holds it, and a stop belongs to the
+// budget of the machine.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
-// From returns all rows of the given sessions and all rows of models. It reads them as they were at one
-// moment. Into stores them in another database.
+// From returns all rows of the given sessions and all rows of models. All rows are read at one moment. Into stores them
+// in another database.
 func From(ctx context.Context, s *store.Store, sessions ...store.Key) (tables []Table, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		tables = make([]Table, 0, len(exported))

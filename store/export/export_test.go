@@ -87,9 +87,9 @@ func contents(t *testing.T, s *store.Store) []string {
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
 }
 
-// The head names a memory by its id. If another project had learned a memory before a recording, the memories that the
-// recorded session learned got other ids in a replay. Then the replay sent other prompts, and asked the historian
-// questions that the trace did not hold (L24).
+// The head names a memory by its id. The bug (L24): if another project had learned a memory before a recording, the
+// memories of the recorded session got other ids in a replay. So the replay sent other prompts, and asked the historian
+// questions that the trace did not hold.
 func TestImportedMemoriesGoOnWithTheirIDs(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	learn := func(s *store.Store, project string) {

@@ -33,8 +33,8 @@ func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) erro
 	return f.removeOldCopies()
 }
 
-// vacuumInto copies the database to target. It first creates an empty file with our mode, and VACUUM INTO
-// fills it. If VACUUM INTO created the file, other users could read it. vacuumInto does not sync the copy.
+// vacuumInto copies the database to target. It first creates an empty file with the mode 0600, and VACUUM INTO fills
+// it. If VACUUM INTO created the file, other users could read it. vacuumInto does not sync the copy.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {

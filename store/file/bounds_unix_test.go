@@ -24,8 +24,8 @@ func within(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// Once, a named pipe in place of one of our files blocked the start for ever: opening a pipe blocks until
-// another program opens its other end.
+// Fixed bug: if there was a named pipe in place of one of the host's files, the start hung, because opening a pipe
+// blocks until another program opens its other end.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, name := range []string{
 		fileName, lockName, fileName + "-wal", fileName + "-shm", fileName + "-journal", fileName + ".suspect",

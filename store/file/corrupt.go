@@ -38,8 +38,8 @@ func moveAside(path string, now int64) (string, error) {
 // KeptAside is how many damaged databases stay on disk.
 const KeptAside = 2
 
-// removeOldAside removes all but the newest damaged databases. It also removes unfinished copies, which a
-// host leaves if it is killed while copying.
+// removeOldAside removes all but the newest damaged databases. It also removes unfinished copies: if a host is killed
+// while it copies, such a copy stays.
 func (f *File) removeOldAside() error {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
@@ -84,12 +84,11 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath returns the name of a marker file. If a host meets damage, it creates this file, and the next
-// Open then checks the whole database. Without the marker, every start would need a check, and its time grows
-// with the database.
+// suspectPath returns the name of a marker file. If a host finds damage, it creates this file, and the next Open then
+// checks the whole database. The time of a check grows with the database, so not every start makes one.
 func suspectPath(path string) string { return path + ".suspect" }
 
-// suspect creates the marker file after a statement has met damage in the open database.
+// suspect creates the marker file after a statement has found damage in the open database.
 func (f *File) suspect(cause error) {
 	f.log.Error("database damaged: checked and replaced at the next start", "path", f.path, "cause", cause)
 	if err := os.WriteFile(suspectPath(f.path), []byte(cause.Error()+"\n"), Mode); err != nil {
@@ -97,10 +96,9 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// repairHeader writes our mark and the schema version into the header again if a disk has damaged them, and
-// returns the version. The version in the header does not show the damage: with one bit flipped, 13 reads as 5
-// or as 141. The tables show the real version. A database with such a header becomes suspect, because other
-// parts may be damaged, too.
+// If a disk has damaged the host's mark or the schema version in the header, repairHeader writes them again. It returns
+// the version. The version in the header does not show the damage: with one bit flipped, 13 reads as 5 or as 141. The
+// tables show the real version. A database with such a header becomes suspect, because other parts may be damaged, too.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
 	var id uint32
 	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
@@ -127,17 +125,17 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 	return version, err
 }
 
-// highestVersion is above the version of any schema that a release may have. If a byte of a version is damaged,
-// the number that it reads as is usually higher than highestVersion.
+// No release will have a schema version above highestVersion. If a byte of a version is damaged, the damaged number is
+// usually higher.
 const highestVersion = 10_000
 
 // isOfNewerHost reports whether a newer release may have written the version. That release may have the same
 // tables as this one.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table
-// of sessions is lost and reads as empty, nothing else shows the loss, and the sessions on this page would
-// begin again. The query reads a few rows of each session.
+// suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table of
+// sessions is lost and reads as empty, only these units show the loss. Without this check, the sessions of the page
+// would begin again. The query reads a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -152,8 +150,8 @@ func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// checkSuspect checks the whole database if a host has met damage. It repairs indexes that contradict their
-// tables. If there is other damage, or the tables have lost rows, it fails with errCorrupt.
+// If a host has found damage, checkSuspect checks the whole database. It repairs indexes that contradict their tables.
+// If it finds other damage, or tables that have lost rows, it fails with errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
@@ -212,9 +210,9 @@ const missingUnits = `
 // Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
 // also marks the database for a check at the next start.
 //
-// If SQLite refuses a row because an equal one exists, that means damage as well. A host adds only rows that
-// it did not find in the table, so an index must have a row that its table lacks. If the whole database was
-// found sound when it was opened, such an error has another reason.
+// If SQLite refuses a row because the row exists, that usually means damage, too. A host adds only rows that it did not
+// find in the table, so an index must have a row that its table lacks. Only if Open has checked the whole database and
+// found no damage, this error has another reason.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

@@ -7,7 +7,7 @@ import (
 )
 
 // The store has a second file, the index of messages. It is derived from other data, so it needs no migrations and no
-// copies, but the same errors and the same care for the directory.
+// copies. But it uses the errors of this package, and its checks of the directory.
 
 // Classify adds to an error of SQLite the error of this package for which callers test.
 func Classify(ctx context.Context, err error) error { return explain(ctx, err) }

@@ -37,10 +37,10 @@ func belowHome(home string) string { return belowData(filepath.Join(home, ".loca
 
 var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
 
-// refuseReal fails if dir holds the real database of the user who runs the test. It exists because a test that
-// had not set its own directory once migrated a developer's live database. refuseReal compares dir with the
-// default directories: for the environment with and without its overrides, and for the account's home
-// directory. It always allows a directory below temporary, because such a directory belongs to the test.
+// refuseReal fails if dir holds the real database of the user who runs the test. Without it, a test that does not set
+// its own directory could migrate a developer's live database. refuseReal compares dir with the default directories:
+// for the environment with and without its overrides, and for the account's home directory. It always allows a
+// directory below temporary, because such a directory belongs to the test.
 func refuseReal(dir, temporary string, env func(string) string) error {
 	places := []string{DefaultDir(env)}
 	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {

@@ -14,10 +14,10 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrOlderSchema: no host of this release has opened the database yet, or none can, because a build before the
-	// first release has written it.
+	// ErrOlderSchema: no host of this release has opened the database yet, or a build before the first release has
+	// written it, so that no release can open it.
 	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
-	// ErrForeign: the file at our path is an SQLite database of another program, or is not a regular file,
+	// ErrForeign: the file at the database's path is an SQLite database of another program, or is not a regular file,
 	// for example a named pipe.
 	ErrForeign = errors.New("the database belongs to another program")
 	// ErrNotOurs: the data directory belongs to another user.
@@ -27,14 +27,14 @@ var (
 	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does
 	// not help. The host must report it and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
-	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem: Open then
-	// moves the damaged database aside.
+	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem, because Open repairs a
+	// damaged database or moves it aside.
 	ErrDamaged = errors.New("it is damaged")
 	// ErrGone comes with ErrCannotPersist if the file was deleted or replaced while it was open.
 	ErrGone = errors.New("the open file is gone")
 )
 
-// errCorrupt means damage that our own checks have found. SQLite reports other damage with its own errors.
+// errCorrupt means damage that the checks of this package have found. SQLite reports other damage with its own errors.
 var errCorrupt = errors.New("not a usable database")
 
 // explain adds to an error of SQLite the sentinel error for which callers test. If ctx has ended, explain

@@ -18,7 +18,7 @@ type Examination struct {
 	Path   string
 	Exists bool
 	Bytes  int64 // on disk, including the write-ahead log
-	// Schema is the schema version of the database. This build can open those from OldestSchema to NewestSchema.
+	// Schema is the schema version of the database. This build can open the versions from OldestSchema to NewestSchema.
 	Schema, OldestSchema, NewestSchema int
 	Sessions                           int
 	// Damage lists the problems that SQLite found. It is empty if the database is sound.
@@ -85,9 +85,8 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly calls read with a connection to the database at path that cannot write. It does not take our lock
-// file, so it works while another process owns the database. It waits for another program's lock, but no
-// longer than ctx allows.
+// ReadOnly calls read with a connection to the database at path that cannot write. It does not take the host's lock
+// file, so it works while a host owns the database. It waits for another program's lock, but no longer than ctx allows.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }

@@ -188,7 +188,7 @@ func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")
 	assertIs(t, refuseReal(accountDir, temporary, func(string) string { return "" }), errRealDatabase)
-	// The end-to-end tests tell the binary its directory by the same variable.
+	// The end-to-end tests set the directory of the binary with the same variable.
 	if err := refuseReal(data, root, env); err != nil {
 		t.Error(err)
 	}
@@ -259,7 +259,7 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host may be killed after it has marked the new file as ours and before it has created the schema.
+// A host may be killed after it has written its mark into the new file and before it has created the schema.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))
@@ -282,8 +282,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// SQLite finds nothing wrong with these files. Once, the host failed each pass on them, although doctor said
-// that all was well.
+// SQLite finds nothing wrong with these files. The bug: each pass on them failed, although doctor reported no problem.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",
@@ -302,7 +301,7 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 			t.Errorf("%s: doctor finds no damage", change)
 		}
 		f = openIn(t, dir)
-		// The tables tell the version of the schema, so a wrong number is repaired and nothing is lost.
+		// The tables show the version of the schema, so a wrong number is repaired and nothing is lost.
 		isRepaired := strings.HasPrefix(change, "PRAGMA user_version")
 		if isAside := f.Recovered() != ""; isAside == isRepaired || f.SchemaVersion() != newestVersion() {
 			t.Errorf("%s: moved aside %v, version %d", change, isAside, f.SchemaVersion())
@@ -310,8 +309,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// Once, a trigger that another program had put into the database emptied the table of units on the next pass,
-// and no check named the trigger.
+// Fixed bug: a trigger that another program had put into the database emptied the table of units on the next pass, and
+// no check named the trigger.
 func TestPlantedTriggersNeverRun(t *testing.T) {
 	for _, open := range map[string]func(dir string){
 		"host": func(dir string) { openIn(t, dir).Close() },
@@ -343,8 +342,7 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 	}
 }
 
-// Once, the error for a directory in the place of the database told the user to
-// free space on the disk.
+// Fixed bug: the error for a directory in the place of the database told the user to free space on the disk.
 func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(PathIn(dir), 0o700))

@@ -14,7 +14,7 @@ import (
 // ApplicationID marks our databases: "mctx" in the header of the file.
 const ApplicationID = 0x6d637478
 
-// The parts of the SQLite file header that we read without SQLite, see
+// The parts of the SQLite file header that this package reads without SQLite, see
 // https://sqlite.org/fileformat2.html#the_database_header.
 const (
 	headerBytes         = 100
@@ -26,9 +26,9 @@ const (
 // beside a database of another program. missing is true if the database must be created. If the file must not
 // be opened, the error is ErrForeign or errCorrupt.
 //
-// The header in the main file is reliable even though the database uses a write-ahead log. The reason is that
-// create writes our mark before it switches to WAL mode. If a disk has damaged the mark, the tables show
-// that the database is ours, and repairHeader writes the mark again.
+// The header in the main file is reliable even though the database uses a write-ahead log. The reason is that create
+// writes the host's mark before it switches to WAL mode. If a disk has damaged the mark, the tables show that the
+// database is the host's, and repairHeader writes the mark again.
 func inspect(path string) (missing bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +71,8 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// create creates an empty database with our mark. At this time it still uses a rollback journal, SQLite's
-// default. So the mark reaches the main file completely or not at all.
+// create creates an empty database with the host's mark. At this time, the database still uses a rollback journal,
+// SQLite's default. So the mark reaches the main file completely or not at all.
 func create(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
 	if err != nil {

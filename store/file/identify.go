@@ -10,10 +10,10 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has. It is 0 if no released schema has
-// exactly these tables. If two versions have the same tables and differ only in rows, the version in the header
-// (stored) decides. To compare the texts, versionOf creates each released schema in memory.
-// This takes time, so it is called only for a header that cannot be right.
+// versionOf returns the version of the schema that a database really has. It is 0 if no released schema has exactly
+// these tables. If two versions have the same tables and differ only in rows, the version in the header (stored)
+// decides. To compare the texts, versionOf creates each released schema in memory. This takes time, so versionOf is
+// called only for a header that cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {
@@ -49,7 +49,7 @@ func definitions(c *sqlite3.Conn) (all []string, err error) {
 // versionOfFile is versionOf for a file that may belong to another program. It reads the file without a lock,
 // and SQLite creates no file beside it.
 func versionOfFile(file *os.File) (int, error) {
-	name := fmt.Sprintf("magicctx-%p", file) // the same file may be inspected by two callers at once
+	name := fmt.Sprintf("magicctx-%p", file) // two callers may inspect the same file at the same time
 	readervfs.Create(name, ioutil.NewSizeReaderAt(file))
 	defer readervfs.Delete(name)
 	c, err := sqlite3.OpenFlags("file:"+name+"?vfs=reader", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)

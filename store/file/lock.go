@@ -13,9 +13,8 @@ import (
 // read that byte.
 const pidOffset = 1
 
-// takeLock makes this process the owner of the database. It never removes the lock file. If it did, one
-// process could wait for the removed file while another creates a new one, and both would believe that they
-// hold the lock.
+// takeLock makes this process the owner of the database. It never removes the lock file. If it did, one process could
+// wait for the removed file while another process creates a new file, and both would believe that they hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()

@@ -9,9 +9,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// reservedBytes is the address space that the connections of a host reserve, 256 MB for each one: the writer,
-// the readers, and four that are open only for a moment, for example to read the harness's database or the index. Reserved
-// address space is not used memory.
+// reservedBytes is the address space that the connections of a host reserve, 256 MB for each: the writer, the readers,
+// and four connections that are open only for a moment, for example to read the harness's database or the index.
+// Reserved address space is not used memory.
 const reservedBytes = (1 + maxReaders + 4) * 256 << 20
 
 // checkMemory fails if the process may not reserve bytes of address space, for example under ulimit -v. If a

@@ -19,9 +19,9 @@ type Migration struct {
 	SQL     string
 }
 
-// firstVersion is the schema version of the first release. Builds before it have left databases of lower
-// versions, which no migration brings up to date.
-const firstVersion = 33
+// firstVersion is the schema version of the first release. Builds before this release have left databases of lower
+// versions, and no migration updates them.
+const firstVersion = 34
 
 // Released returns the steps that bring an empty database to the schema of this build, in the order of their
 // versions. A release that changes the schema appends a step. It must not change a text of an earlier release,

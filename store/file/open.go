@@ -23,7 +23,7 @@ const (
 	fileName = "magicctx.db"
 	lockName = "magicctx.lock"
 
-	// Mode is the mode of all our files: they hold the user's prompts.
+	// Mode is the mode of all files of the host, because they hold the user's prompts.
 	Mode    = 0o600
 	dirMode = 0o700
 
@@ -36,9 +36,9 @@ const (
 
 // Options say where a database is, and which log and clock it uses. All fields are required.
 type Options struct {
-	// Dir holds the database, its lock and its copies. If Dir does not exist, Open creates it with mode 0700.
-	// Open does not change the mode of an existing directory, because other programs may share it. All our
-	// files have mode 0600.
+	// Dir holds the database, its lock and its copies. If Dir does not exist, Open creates it with mode 0700. Open does
+	// not change the mode of an existing directory, because other programs may share it. All files of the host have
+	// mode 0600.
 	Dir   string
 	Log   *slog.Logger
 	Clock clock.Clock
@@ -69,8 +69,8 @@ type File struct {
 // moves a damaged database aside and replaces it with an empty one, see Recovered.
 //
 // Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
-// nothing stays open and the file is unchanged, except that migrations which succeeded are kept. Under go
-// test, Open refuses the user's real database.
+// nothing stays open, and the file is unchanged except for the migrations that have succeeded. Under go test, Open
+// refuses the user's real database.
 func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
@@ -176,7 +176,7 @@ func (f *File) InPlace() error {
 	return nil
 }
 
-// setUpWriter sets the busy timeout first, because every later statement may meet a lock.
+// setUpWriter sets the busy timeout first, because every later statement may have to wait for a lock.
 func setUpWriter(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
@@ -198,8 +198,8 @@ func setUpReader(c *sqlite3.Conn) error {
 		PRAGMA query_only = ON;`)
 }
 
-// hideSidecars makes the files that SQLite keeps beside the database private, because SQLite chooses their
-// modes from the umask alone.
+// hideSidecars makes the files private that SQLite keeps beside the database, because SQLite chooses their modes from
+// the umask alone.
 func (f *File) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user. That user could replace
-// our files or read them. If the directory does not exist yet, that is not an error.
+// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user. That user could replace the
+// host's files or read them. If the directory does not exist yet, that is not an error.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,8 +49,8 @@ func CheckFile(path string) error {
 	return fmt.Errorf("%w: %s is a %s, not a file", ErrForeign, path, kind)
 }
 
-// checkFiles runs CheckFile on each file in dir with one of our names: the database, the files that SQLite
-// keeps beside it, our copies of it, and the lock.
+// checkFiles runs CheckFile on each file in dir that has the name of a file of the host: the database, the files that
+// SQLite keeps beside it, its copies, and the lock.
 func checkFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

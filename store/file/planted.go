@@ -7,7 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A planted object is a trigger or a view that no host has created. SQLite would run a trigger within our
+// A planted object is a trigger or a view that no host has created. SQLite would run such a trigger within the host's
 // own statements.
 type planted struct{ kind, name string }
 

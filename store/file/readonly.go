@@ -40,8 +40,8 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 	return nil
 }
 
-// Edit calls write in one immediate transaction on the database in dir. It does not take the lock of a host, so a
-// host may be running; it neither creates nor migrates a database. It fails with the errors of View.
+// Edit calls write in one immediate transaction on the database in dir. It does not take the lock of a host, so a host
+// may be running. It neither creates nor migrates a database. It fails with the errors of View.
 func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err error) {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {

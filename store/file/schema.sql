@@ -1,5 +1,5 @@
--- The schema of the database. docs/database.md says what a row of each table is. The statements stay in the database
--- as they stand here, and a host recognises its schema by their text.
+-- The schema of the database. docs/database.md says what a row of each table is. The database keeps the text of these
+-- statements, comments within them included, and a host recognises its schema by this text.
 
 CREATE TABLE sessions (
 	harness           TEXT    NOT NULL,
@@ -287,7 +287,7 @@ CREATE TABLE tool_replies (
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- A line that told the model what an earlier message knows.
+-- A line by which the host has told the model what an earlier message says.
 CREATE TABLE recalls (
 	harness        TEXT    NOT NULL,
 	session_id     TEXT    NOT NULL,
@@ -526,7 +526,8 @@ CREATE TABLE agent_calls (
 	is_open        INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- the call has not ended, or nobody knows how it has
 	-- what its run has published
 	compartments  INTEGER NOT NULL DEFAULT 0,
-	memories      INTEGER NOT NULL DEFAULT 0
+	memories      INTEGER NOT NULL DEFAULT 0,
+	findings      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX agent_calls_by_time ON agent_calls (at);
@@ -569,8 +570,8 @@ CREATE TABLE memory_changes (
 
 CREATE INDEX memory_changes_by_project ON memory_changes (project, id);
 
--- What the historian has noticed about the user in a session. When enough sessions have it, it becomes a memory of the
--- project 'user', and these rows go.
+-- An observation of the historian about the user. When enough sessions have made the same observation, it becomes a
+-- memory of the project 'user', and its rows are deleted here.
 CREATE TABLE user_candidates (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	harness    TEXT    NOT NULL,
@@ -584,7 +585,7 @@ CREATE TABLE user_candidates (
 
 CREATE INDEX user_candidates_of_session ON user_candidates (harness, session_id);
 
--- A workspace is a group of projects. Each sees those memories of the others that have a shared category.
+-- A workspace is a group of projects. Each project sees the memories of the others whose category is shared.
 CREATE TABLE workspaces (
 	name TEXT NOT NULL PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

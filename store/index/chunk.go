@@ -12,7 +12,8 @@ const (
 	Command Kind = "command"
 	// Error is what a failed call or command reported.
 	Error Kind = "error"
-	// Rule is what the user wants always or never, and Decision is what was decided. Both are sentences of a text.
+	// Rule is a sentence that says what the user wants always or never. Decision is a sentence that says what was
+	// decided.
 	Rule     Kind = "rule"
 	Decision Kind = "decision"
 	// Commit is the message of a commit. Its session has the harness "git" and the identity of the project as its id.
@@ -40,7 +41,7 @@ type Chunk struct {
 	// Status is the exit status of a command; nil if it is unknown.
 	Status *int
 	Text   string
-	// Context is a part of the message before it. It helps to find the chunk, and is no part of it.
+	// Context is a part of the message before it. It helps to find the chunk, but does not belong to it.
 	Context string
 }
 
@@ -58,14 +59,14 @@ type Message struct {
 type Session struct {
 	Harness, ID        string
 	Project, Directory string
-	// Source is the file that the session is read from; empty if it was not read from a file.
+	// Source is the file from which the session is read. It is empty if the session was not read from a file.
 	Source string
 }
 
 // A Hit is a chunk that matches a query.
 type Hit struct {
 	Chunk
-	// Session is the session in which it was said. Source is not set.
+	// Session is the session that contains the chunk. Source is not set.
 	Session Session
 	row     int64
 	session int64  // row

@@ -34,13 +34,13 @@ var (
 	ErrMissing = errors.New("there is no index yet")
 	// ErrNewer: a newer release has written the index.
 	ErrNewer = errors.New("the index was written by a newer magicctx-host")
-	// ErrWrite comes with each error of Update.
+	// ErrWrite is wrapped by each error of Update.
 	ErrWrite = errors.New("write the index")
 	// ErrForeign: the file is a database of another program.
 	ErrForeign = errors.New("it is no index of magicctx")
 )
 
-// An Index is the open index. Its methods are safe for concurrent use, and work one after the other.
+// An Index is the open index. Its methods are safe for concurrent use, and run one at a time.
 type Index struct {
 	path string
 	mu   sync.Mutex
@@ -101,7 +101,7 @@ func remove(path string) error {
 	return nil
 }
 
-// connect opens the file, and creates the tables in an empty one.
+// connect opens the file. If the file is empty, connect creates the tables.
 func (x *Index) connect(ctx context.Context) (err error) {
 	f, err := os.OpenFile(x.path, os.O_CREATE|os.O_RDWR, file.Mode)
 	if err != nil {
@@ -133,7 +133,7 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	return x.hide()
 }
 
-// hide makes the files private, because SQLite chooses the modes of those that it creates from the umask alone.
+// hide makes the files private, because SQLite chooses the modes of the files that it creates from the umask alone.
 func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -202,7 +202,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*Index, error) {
 			err = x.hide()
 		}
 		if isNew || errors.Is(err, errOutdated) {
-			err = ErrMissing // it is made anew by the next write
+			err = ErrMissing // the next write makes the index anew
 		}
 		if err != nil {
 			x.conn.Close()

@@ -72,7 +72,7 @@ func TestMessagesAreFoundByTheirTerms(t *testing.T) {
 	want(t, find(t, x, `"busi"`), "s2:1 busy elsewhere", "ses_1:1 The busy timeout is 5000")
 	want(t, find(t, x, `"busi" AND "timeout"`), "ses_1:1 The busy timeout is 5000")
 	want(t, find(t, x, `"#1" AND "busi"`), "ses_1:1 The busy timeout is 5000")
-	want(t, find(t, x, `"agent"`)) // the role is no text (knowledge 4)
+	want(t, find(t, x, `"agent"`)) // a search does not find the role (bug K4)
 	must(t, x.View(t.Context(), func(v *View) error {
 		n, err := v.Frequency("busi")
 		if n != 2 {
@@ -82,7 +82,7 @@ func TestMessagesAreFoundByTheirTerms(t *testing.T) {
 	}))
 }
 
-// Knowledge 5: a message that was indexed while the model still wrote it stayed as it was.
+// Bug K5: if a message was indexed while the model still wrote it, its later text was never indexed.
 func TestBugK5FinalTextReplacesThePartialOne(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	put(t, x, mine, said("m1", 1, "I look at"), said("m2", 2, "second"))
@@ -92,7 +92,7 @@ func TestBugK5FinalTextReplacesThePartialOne(t *testing.T) {
 	want(t, find(t, x, `"second"`), "ses_1:2 second")
 }
 
-// Knowledge 6: two processes inserted the same messages.
+// Bug K6: two processes inserted the same messages.
 func TestBugK6TwoWritersGiveNoMessageTwice(t *testing.T) {
 	dir := t.TempDir()
 	var all []Message
@@ -184,7 +184,7 @@ func TestFailedUpdateLeavesNothing(t *testing.T) {
 	want(t, find(t, x, `"#2" AND "second"`), "ses_1:2 second")
 }
 
-// All content can be read again, so a damaged index is made anew, and nobody has to repair it.
+// A damaged index is made anew without help of the user, because all content can be read again.
 func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	x, err := Open(t.Context(), dir)
@@ -250,7 +250,7 @@ func TestIndexThatIsMissingOrOld(t *testing.T) {
 	}
 }
 
-// A full disk fails the transaction, and no more: what was stored before stays, and the rest can be stored later.
+// If the disk is full, only the current transaction fails: earlier data stays, and the rest can be stored later.
 func TestFullDiskLosesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	put(t, x, mine, said("m0", 1, "word"))
@@ -279,7 +279,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// A run that is cancelled while it waits for another process's lock, or while it writes, ends at once.
+// If a run is cancelled while it waits for another process's lock, or while it writes, it ends immediately.
 func TestCancelledWriteLeavesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

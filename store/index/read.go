@@ -18,7 +18,7 @@ var candidatesSQL string
 // A View is the index as it is at one moment.
 type View struct{ x *Index }
 
-// View calls read with the index as it is at one moment.
+// View calls read with a View. All reads of this View see the index at one moment.
 func (x *Index) View(ctx context.Context, read func(*View) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -48,7 +48,7 @@ var frequencySQL string
 // counted bounds the rows that Frequency counts.
 const counted = 500
 
-// Frequency returns how many chunks have a term. If they are many, it is an estimate from the newest ones.
+// Frequency returns how many chunks have a term. If there are many, it estimates the number from the newest chunks.
 func (v *View) Frequency(term string) (int, error) {
 	n, oldest := 0, 0
 	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
@@ -89,10 +89,11 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// Of the session with the row Session, only the messages up to the ordinal Through count. Session is 0 if all do.
+	// Of the session with the row Session, only the messages up to the ordinal Through count. If Session is 0, all
+	// messages of all sessions count.
 	Session int64
 	Through int
-	// Parts are the parts of later messages of that session that count, too.
+	// Parts are parts of later messages of this session. They count, too.
 	Parts []Part
 	Filter
 }
@@ -134,7 +135,7 @@ func (s *Scope) parts() string {
 	return string(array)
 }
 
-// Find calls yield with the chunks that match an expression of terms, the newest rows first, and at most limit.
+// Find calls yield with the chunks that match an expression of terms, newest rows first, at most limit times.
 func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
 	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, in.parts(), limit,
 		in.kinds(), string(in.Role), in.Harness, in.SessionID, in.Since)
@@ -152,8 +153,8 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 //go:embed query/following.sql
 var followingSQL string
 
-// Following calls yield with the chunk of a hit and the next chunks of its session, files among them, and at most
-// limit. It looks at a number of rows only, so that a pass can wait for it.
+// Following calls yield with the chunk of a hit and the next chunks of its session, including files, at most limit
+// times. It looks at a limited number of rows only, so that a pass can wait for it.
 func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
 	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }

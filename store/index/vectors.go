@@ -28,7 +28,7 @@ type Waiting struct {
 //go:embed query/waiting.sql
 var waitingSQL string
 
-// Waiting returns the next texts without a vector in a space, and at most limit.
+// Waiting returns the next texts without a vector in a space, at most limit of them.
 func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 	err = v.x.scan(waitingSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Waiting{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnText(2) + "\n" + s.ColumnText(3)})
@@ -39,7 +39,7 @@ func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 //go:embed query/vectors_count.sql
 var vectorsCountSQL string
 
-// Vectors returns how many texts have a vector in a space, and how many wait for one.
+// Vectors returns how many texts have a vector in a space, and how many wait for a vector.
 func (v *View) Vectors(space string) (stored, waiting int, err error) {
 	err = v.x.scan(vectorsCountSQL, func(s *sqlite3.Stmt) { stored, waiting = s.ColumnInt(0), s.ColumnInt(1) }, space, maxVectors)
 	return stored, waiting, err
@@ -51,8 +51,8 @@ func (v *View) Space() (name string, err error) {
 	return name, err
 }
 
-// PutVectors stores the vectors of waiting texts, which are unit vectors, or nil for a text that gets none. The vectors
-// of another space are deleted.
+// PutVectors stores the vectors of waiting texts. They are unit vectors, or nil for a text that gets no vector. The
+// vectors of another space are deleted.
 func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
 	known, dimensions := false, 0
 	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
@@ -94,7 +94,7 @@ func cosine(a []float32, b []byte) (sum float32) {
 	if len(b) != 4*len(a) {
 		return -1
 	}
-	var s0, s1, s2, s3 float32 // independent sums, so that the processor adds several at a time
+	var s0, s1, s2, s3 float32 // the sums are independent, so that the processor can add several at a time
 	for ; len(a) >= 4; a, b = a[4:], b[16:] {
 		b := b[:16:16]
 		s0 += a[0] * math.Float32frombits(binary.LittleEndian.Uint32(b))
@@ -116,10 +116,11 @@ var (
 	chunkSQL string
 )
 
-// maxNearest bounds the chunks that Nearest looks at because the scope leaves out others.
+// maxNearest bounds how many of the nearest chunks Nearest reads. It may have to read more than limit, because the
+// scope leaves out some of them.
 const maxNearest = 2_000
 
-// Nearest calls yield with the texts whose vectors are nearest to a unit vector, the nearest first, and at most limit. It
+// Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times. It
 // compares the vector with all vectors of the scope.
 func (v *View) Nearest(vector []float32, in Scope, limit int, yield func(Hit)) error {
 	if len(in.Kinds) > 0 && !slices.Contains(in.Kinds, Text) {

@@ -50,7 +50,7 @@ func TestNearestInOrder(t *testing.T) {
 	other := Session{Harness: "pi", ID: "s2", Project: "git:b"}
 	put(t, x, other, said("m1", 1, "e 1"))
 	embed(t, x, "s")
-	want(t, near(t, x, Scope{}, 10), "e 1", "b 5", "a 30", "c 80") // the opposite direction is not near
+	want(t, near(t, x, Scope{}, 10), "e 1", "b 5", "a 30", "c 80") // a vector in the opposite direction is not near
 	want(t, near(t, x, Scope{}, 2), "e 1", "b 5")
 	var project, row int64
 	must(t, x.View(t.Context(), func(v *View) (err error) {

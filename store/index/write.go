@@ -27,7 +27,7 @@ type Tx struct {
 	text []byte
 }
 
-// Update runs f in one write transaction. If f fails, nothing of it is stored.
+// Update runs f in one write transaction. If f fails, none of its writes is stored.
 func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,15 +57,16 @@ func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 // A State says how far a session was read.
 type State struct {
 	Row int64
-	// Through and Tail are the ordinal and the key of the newest message that was read. Through is 0 if none was.
+	// Through and Tail are the ordinal and the key of the newest message that was read. Through is 0 if no message was
+	// read.
 	Through int
 	Tail    string
-	// Stamp is the state of the session's source when the session was read to its end. It is "" before.
+	// Stamp is the state of the session's source when the session was read to its end. Until then, it is "".
 	Stamp string
 }
 
-// Session stores a session. If its project has changed, nothing of it counts as read, because the terms of its chunks
-// name the project.
+// Session stores a session. If the project of the session has changed, the whole session counts as unread, because the
+// terms of its chunks name the project.
 func (tx *Tx) Session(s Session) (state State, err error) {
 	project, err := tx.project(s.Project)
 	if err != nil {
@@ -105,18 +106,18 @@ func (tx *Tx) project(identity string) (row int64, err error) {
 	return row, err
 }
 
-// Read notes that a session was read up to a message.
+// Read records that a session was read up to a message.
 func (tx *Tx) Read(session int64, through int, tail string) error {
 	return tx.x.scan(`UPDATE sessions SET through = ?, tail = ?, stamp = '' WHERE id = ?`, nil, through, tail, session)
 }
 
-// Finish notes that a session was read to its end, when its source was in the state that stamp names.
+// Finish records that a session was read to its end. stamp is the state of its source at that time.
 func (tx *Tx) Finish(session int64, stamp string) error {
 	return tx.x.scan(`UPDATE sessions SET stamp = ? WHERE id = ?`, nil, stamp, session)
 }
 
-// Put stores the chunks of a message in place of those that the index has of it. A file moves to the newest message
-// that uses it.
+// Put replaces all chunks of a message. If a chunk is a file that the session has used before, its row moves to the
+// newest message that uses the file.
 func (tx *Tx) Put(session int64, project string, m Message) error {
 	isSame, err := tx.replace(session, &m)
 	if err != nil || isSame {
@@ -140,7 +141,8 @@ func (tx *Tx) Put(session int64, project string, m Message) error {
 	return nil
 }
 
-// touch moves a known file to a message. It reports whether the file is known.
+// touch moves the row of a file to a message, if this message is newer. It reports whether the session has a row of the
+// file.
 func (tx *Tx) touch(session int64, c *Chunk, m *Message) (isThere bool, err error) {
 	err = tx.x.scan(`
 		UPDATE chunks
@@ -180,7 +182,7 @@ func (tx *Tx) addTerms(text string) {
 	})
 }
 
-// replace deletes the chunks of a message. If the index has the message as it is, replace keeps them.
+// replace deletes the chunks of a message. If the stored message is the same, replace keeps them.
 func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	var rows []int64
 	isSame = len(m.Chunks) > 0

@@ -18,8 +18,8 @@ func DreamerOf(project string) work.Work {
 	return work.Work{Agent: work.Dreamer, Subject: work.Subject{Project: project}}
 }
 
-// A Tended is a change that the dreamer makes: one memory replaces others, several replace one, or they are archived. Old holds
-// them as the dreamer has read them.
+// A Tended is a change by the dreamer: one memory replaces others, several replace one, or memories are archived. Old
+// holds the replaced or archived memories as the dreamer has read them.
 type Tended struct {
 	Old     []chronicle.Memory
 	Content string // of the new memory, or "" for an archive
@@ -28,10 +28,11 @@ type Tended struct {
 	Reason string // of an archive
 }
 
-// Tend makes changes of a run of the dreamer, all or none. It leaves out a change of memories that somebody has changed
-// since the dreamer read them. run is the number under which Undo takes the changes back; if it is 0, Tend chooses it. account
-// gets this number and the changes that Tend has made, and returns what the run has done so far, which the same transaction
-// stores, even if there are no changes. If the run no longer has its lease, the error is work.ErrLeaseLost.
+// Tend makes changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
+// Tend leaves out the change of this memory. run is the number by which Undo finds the changes. If it is 0, Tend
+// chooses a number. account gets this number and the changes that were made, and returns a JSON object with all that
+// the run has done so far. The same transaction stores it, even if there are no changes. If the run has lost its lease,
+// the error is work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -60,7 +61,7 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 		if err := work.SaveUnfinished(tx, w, account(number, made)); err != nil {
 			return err
 		}
-		return work.Credit(tx, holder, 0, len(made))
+		return work.Credit(tx, holder, 0, len(made), 0)
 	})
 	if err != nil {
 		return fmt.Errorf("tend memories of %s: %w", project, err)
@@ -68,7 +69,7 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 	return nil
 }
 
-// tend makes one change, if its memories are as the dreamer has read them.
+// If its memories are still as the dreamer has read them, tend makes one change.
 func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	var ids []int64
 	for _, m := range c.Old {
@@ -94,13 +95,13 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	case err != nil:
 		return false, err
 	case same != nil && !slices.Contains(ids, same.ID):
-		return false, nil // another memory says it already, or the user has archived it
+		return false, nil // another memory, perhaps an archived one, already has this content
 	case same != nil: // it stays as it is
 		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == same.ID })
 		_, err = e.end(project, ids, chronicle.MemoryIsSuperseded, chronicle.MemoryChange{Kind: chronicle.MemorySuperseded, SupersededBy: same.ID})
 		return err == nil && len(ids) > 0, err
 	}
-	m.Category = "" // that of the old memories, which must be the same
+	m.Category = "" // the category of the old memories, which must be the same
 	_, _, err = e.replace(ids, m)
 	if _, isRefused := errors.AsType[Refusal](err); isRefused {
 		return false, nil // for example, the new text is too long for a memory
@@ -108,8 +109,8 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	return err == nil, err
 }
 
-// split replaces a memory by several new ones: first, and one for each content of more. If there is a memory with one of the
-// contents, for example because the user has archived it, split changes nothing.
+// split replaces a memory with several new memories: first, and one for each content in more. If a memory with one of
+// the contents exists, for example an archived one, split changes nothing.
 func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
 	for _, content := range append([]string{first.Content}, more...) {
 		m := first
@@ -139,8 +140,8 @@ func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, 
 	return true, nil
 }
 
-// Ended returns how memories have ended in a run of a project's dreamer: each was superseded by another one, or archived. If
-// the run has changed none, that is a refusal.
+// Ended returns the memories that a run of a project's dreamer has superseded or archived. If there are none, the error
+// is a Refusal.
 func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange, err error) {
 	err = r.scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id`,
 		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
@@ -151,14 +152,14 @@ func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange,
 }
 
 // Undo takes back the changes of a run of a project's dreamer: it restores the memories that the run has superseded or
-// archived, and archives those that it has written. What somebody has changed since then stays as it is.
+// archived, and archives the memories that it has written. A memory that was changed after the run stays as it is.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
 	ended, err := e.Reader().Ended(project, run)
 	if err != nil {
 		return nil, err
 	}
 	restored := make(map[int64]int64)           // the time at which the run ended a memory, by its id
-	for _, ch := range slices.Backward(ended) { // because the run may have archived what it has written
+	for _, ch := range slices.Backward(ended) { // backwards, because the run may have archived a memory that it had written
 		m, err := e.Reader().Memory(project, ch.Memory)
 		if err != nil && !errors.Is(err, ErrUnknown) {
 			return nil, err

@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// In a random run of several tasks, no memory is lost: each is active, superseded by one that exists, or archived with a
-// reason. One undo gives back what was active before, and a second one changes nothing.
+// In a random run of several tasks, no memory is lost: each is active, superseded by an existing memory, or archived
+// with a reason. An undo restores the memories that were active before, and a second undo changes nothing.
 func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	count := 0
@@ -107,7 +107,7 @@ func undo(r *rapid.T, s *store.Store, project string, run int) {
 	})
 }
 
-// stored returns the memories of a project, also those that are not active if all is true.
+// stored returns the memories of a project. If all is true, it also returns memories that are not active.
 func stored(r *rapid.T, s *store.Store, project string, all bool) (found []chronicle.Memory) {
 	editing(r, s, func(e *memories.Editor) (err error) {
 		found, err = e.Reader().All(project, all, s.Clock.Now())
@@ -140,8 +140,8 @@ func check(r *rapid.T, s *store.Store, project string) {
 	}
 }
 
-// A run changes nothing of memories that somebody has changed since it read them, or of another project, and nothing
-// without its lease. An undo leaves alone what somebody has changed since the run.
+// A run does not change memories that were changed after it read them, or memories of another project. Without its
+// lease, it changes nothing. An undo does not change memories that were changed after the run.
 func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	var known []chronicle.Memory

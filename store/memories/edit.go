@@ -20,8 +20,8 @@ type Reader struct {
 	scan func(query string, row func(*sqlite3.Stmt), args ...any) error
 }
 
-// An Editor changes memories and notes in one transaction. now is the time of the changes. If the project of a call is
-// "", the call finds the memories of all projects, as the user may; a model names its own project.
+// An Editor changes memories and notes in one transaction. now is the time of the changes. Calls for a model name the
+// model's project. Calls for the user may pass "" as the project, which means all projects.
 type Editor struct {
 	tx  *database.Tx
 	now int64
@@ -34,7 +34,7 @@ func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx: tx, now: n
 // Reader returns a Reader for the Editor's transaction.
 func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
 
-// A Refusal is the reason why a wrong call changes nothing. Every other error is a failure of the database.
+// A Refusal is the error of a wrong call, which changes nothing. Every other error is a failure of the database.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
@@ -55,14 +55,14 @@ var (
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported bounds those of another
-// database, because a fact of the historian may be longer.
+// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported bounds memories and notes of
+// another database, because facts of the historian may be longer.
 const (
 	maxContent  = 1_000
 	maxImported = 10_000
 )
 
-// check cleans the content of m, and refuses what cannot be a memory.
+// check cleans the fields of m, and refuses it if it cannot be a memory.
 func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
@@ -78,7 +78,7 @@ func check(m *chronicle.Memory, most int) error {
 	return checkRest(m)
 }
 
-// checkRest cleans and checks everything but the content. A check "none" stands for no check.
+// checkRest cleans and checks everything but the content. The check "none" means no check.
 func checkRest(m *chronicle.Memory) error {
 	if m.Importance < 0 || m.Importance > 100 {
 		return Refuse("importance is %d; it is 1 to 100", m.Importance)
@@ -97,15 +97,15 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects if it is "", by project and id. all also returns those that
-// are not active or have expired at a given time (at, in Unix ms).
+// All returns the memories of a project, or of all projects if it is "", by project and id. If all is true, it also
+// returns memories that are not active, or have expired at a given time (at, in Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
 // Visible returns the memories that a session of a project may see at a given time (at, in Unix ms), by id. If at is 0,
-// it also returns the expired ones.
+// it also returns expired memories.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
@@ -132,7 +132,7 @@ type Outcome string
 
 const (
 	Stored   Outcome = "stored"
-	Known    Outcome = "known"    // an active memory has this content; it counts as seen again
+	Known    Outcome = "known"    // an active memory has this content, and counts as seen again
 	Restored Outcome = "restored" // a memory that was not active had this content, and is active now
 	Proposed Outcome = "proposed" // the memory waits for the user
 )
@@ -178,10 +178,10 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 // project. If there is a memory with the same content, it stays as it is. Import returns the new memories.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
-		if m.Project != chronicle.UserProject { // the user stays the same in another project
+		if m.Project != chronicle.UserProject { // memories about the user belong to no project
 			m.Project = cmp.Or(project, m.Project)
 		}
-		if m.Status == chronicle.MemoryIsSuperseded { // the numbers of the other database mean nothing here
+		if m.Status == chronicle.MemoryIsSuperseded { // the ids of the other database have no meaning here
 			m.Status = chronicle.MemoryIsArchived
 		}
 		stored, isNew, err := e.Take(m)
@@ -195,8 +195,8 @@ func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronic
 	return added, nil
 }
 
-// Take stores a memory of another database, with its status, count and times. If there is one with the same content,
-// Take returns that one as it is.
+// Take stores a memory of another database, with its status, count and times. If a memory with the same content exists,
+// Take returns it unchanged.
 func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
 	if err := check(&m, maxImported); err != nil {
 		return m, false, err
@@ -228,7 +228,7 @@ func isProject(text string) bool {
 	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
 }
 
-// checkRoom fails with ErrFull if models have stored too many memories. What the user stores is never too much.
+// checkRoom fails with ErrFull if models have stored too many memories. The user may store any number.
 func (e *Editor) checkRoom(m chronicle.Memory) error {
 	if m.Source == chronicle.FromUser {
 		return nil
@@ -243,7 +243,7 @@ func (e *Editor) checkRoom(m chronicle.Memory) error {
 	return err
 }
 
-// Same returns the memory that has the category and the content of m, as they would be stored, or nil.
+// Same returns the memory with the category and the content that m would have in the store, or nil.
 func (e *Editor) Same(m chronicle.Memory) (*chronicle.Memory, error) {
 	m.Content = textOf(m.Content)
 	return e.withContent(m)
@@ -269,7 +269,7 @@ func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
-// past returns a time of an imported row, or now if it has none or one in the future.
+// past returns a time of an imported row. If the row has no time, or a time in the future, it returns now.
 func (e *Editor) past(at int64) int64 {
 	if at <= 0 || at > e.now {
 		return e.now
@@ -277,8 +277,8 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// importance is the importance of a memory that nobody has judged. If somebody has written a memory on purpose, it is
-// probably worth more than a fact that the historian has noticed.
+// importance is the default importance of a memory, by its source. A memory that was written on purpose is probably
+// worth more than a fact that the historian has noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }
@@ -291,7 +291,7 @@ func storedStatus(m chronicle.Memory) string {
 	return string(status)
 }
 
-// seen counts a memory as learned again. It then never expires.
+// seen counts a memory as learned again. After that, the memory never expires.
 func (e *Editor) seen(id int64, again chronicle.Memory) error {
 	_, err := e.tx.Exec(`
 		UPDATE memories
@@ -325,7 +325,7 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	change(&m)
 	if m.Content != before.Content || m.Category != before.Category {
 		err = check(&m, maxContent)
-	} else { // a fact of the historian may be longer than what others may write
+	} else { // a fact of the historian may be longer than a memory by others
 		err = checkRest(&m)
 	}
 	if m.Check != before.Check {
@@ -354,8 +354,8 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Doubt stores the result of a test of a memory: why it failed, or "". It changes nothing if the memory has got another
-// check in the meantime.
+// Doubt stores the result of a test of a memory: why the test failed, or "". If the memory has got another check in the
+// meantime, Doubt changes nothing.
 func (e *Editor) Doubt(id int64, check, reason string) error {
 	m, err := e.active("", id)
 	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {
@@ -375,12 +375,12 @@ func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
-// Archive archives active memories. It checks all of them before it changes one.
+// Archive archives active memories. It checks all of them before it changes any.
 func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
 	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
 }
 
-// end gives active memories another status, and logs that.
+// end gives active memories another status, and logs the change.
 func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus, ch chronicle.MemoryChange) (ended []chronicle.Memory, err error) {
 	for _, id := range unique(ids) {
 		m, err := e.active(project, id)
@@ -402,7 +402,7 @@ func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus,
 	return ended, nil
 }
 
-// unique returns each id once, in the order of the first ones.
+// unique returns each id once, in the order in which the ids first occur.
 func unique(ids []int64) (once []int64) {
 	for _, id := range ids {
 		if !slices.Contains(once, id) {
@@ -412,8 +412,8 @@ func unique(ids []int64) (once []int64) {
 	return once
 }
 
-// Merge replaces at least two active memories of a project with one that says the same. If m has no category, the
-// memories must have the same one. If one of them already has the content of m, it stays.
+// Merge replaces at least two active memories of a project with one memory of the same meaning, m. If m has no
+// category, the memories must all have the same category. If one of them already has the content of m, it stays.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")
@@ -421,7 +421,7 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 	return e.replace(ids, m)
 }
 
-// replace replaces active memories of a project with one, as Merge does.
+// replace replaces active memories of a project with one memory. See Merge.
 func (e *Editor) replace(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	ids = unique(ids)
 	given, seen := m.Category, 0
@@ -477,7 +477,7 @@ func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Delete deletes a memory. What it said is stored nowhere.
+// Delete deletes a memory. After that, its content is stored nowhere.
 func (e *Editor) Delete(project string, id int64) (chronicle.Memory, error) {
 	m, err := e.Reader().Memory(project, id)
 	if err != nil {

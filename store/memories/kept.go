@@ -7,20 +7,21 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, together with the number of this process's writes until then. A value that was read
-// at a moment is valid until the next moment. Only a write of another process in the same second is missed.
+// A moment is a time in Unix seconds, together with the number of writes of this process until then. As long as the
+// moment is the same, a value that was read before counts as current. So a write of another process is noticed only in
+// the next second.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// kept are the notes that were read at a moment. Each pass asks for the same ones, as it asks for Version.
+// kept holds the notes that were read at a moment, because each pass asks for the same notes.
 type kept struct {
 	mu sync.Mutex
 	moment
 	notes map[question][]chronicle.Note
 }
 
-// A question is what was asked about the notes of a project.
+// A question identifies a query about the notes of a project.
 type question struct {
 	about, project string
 	number         int64

@@ -30,7 +30,7 @@ type Memories struct {
 func In(db *database.DB) *Memories { return &Memories{db: db} }
 
 // OfProject are the memories that a head may show. MemoryID is the id of the newest memory of the project and its
-// workspace, and ChangeID is the id of the newest change of one. They are 0 if there is none.
+// workspace, and ChangeID is the id of the newest change of these memories. An id is 0 if there is no memory or change.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
@@ -45,8 +45,9 @@ func hash(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// textOf returns a text as it is stored: without credentials, without the characters that hide a text or change its
-// direction, and without blanks at its ends. A memory can repeat any file or web page.
+// textOf returns the form of a text that is stored: without credentials, without the characters that hide a text or
+// change its direction, and without blanks at its ends. This is needed because a memory can repeat any file or web
+// page.
 func textOf(content string) string {
 	return strings.TrimFunc(secret.Redact(format.CleanLines(content)), isSpace)
 }
@@ -67,9 +68,10 @@ var memoryTrimSQL string
 // store. The head shows about a hundred at most.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project, and returns the number of new ones. If a memory with the same content exists, Learn
-// counts it as seen again, and its status stays. It leaves out facts without content. If the project then has more
-// than maxMemories, it removes those that were not seen for the longest time.
+// Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
+// with the same content exists, Learn counts it as seen again, and its status stays. Learn leaves out facts without
+// content. If the project then has more than maxMemories, Learn removes the memories that were not seen for the longest
+// time.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
@@ -125,7 +127,7 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	return m, nil
 }
 
-// Doubt stores why the tests of memories failed, or "" for those that hold now. The keys are the memories.
+// Doubt stores for each memory why its test failed, or "" if the test succeeded. The keys of reasons are the memories.
 func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
 	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		e := Editor{tx: tx, now: now}
@@ -142,9 +144,10 @@ const othersSQL = `
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows whenever a memory of any project is stored or changed. It learns within a second
-// what another process has stored, for example the command line. Each pass asks for it, and after each write SQLite
-// would read the database's pages again: this took 5 % of a pass in the harness.
+// Version returns a number that grows whenever a memory of any project is stored or changed. A write of another
+// process, for example of the command line, counts within a second. Version does not ask the database more often,
+// because each pass needs the version, and after each write SQLite would read the database's pages again, which takes
+// about 5 % of a pass.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {
@@ -230,8 +233,8 @@ func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error
 //go:embed query/change_select.sql
 var changesSQL string
 
-// Changes returns the changes whose ids are greater than after of the memories that sessions of a project see or have
-// seen, oldest first.
+// Changes returns the changes of the memories that sessions of a project see or have seen, oldest first. It returns
+// only changes whose ids are greater than after.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, changesSQL, func(row *sqlite3.Stmt) {

@@ -207,7 +207,7 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	}
 }
 
-// Bug class K10: once, knowledge that was archived could not be added again.
+// Bug class K10: a memory that was archived could not be added again.
 func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -240,7 +240,7 @@ func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
 	}
 }
 
-// The version of the memories is kept for a second, but what this process writes counts at once.
+// The version of the memories is kept for a second, but a write of this process counts at once.
 func TestVersionGrowsWithEachChange(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.Open(t, dir)
@@ -301,8 +301,8 @@ func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	}
 }
 
-// A note without a condition belongs to the session that wrote it, a note with a condition to the project. Bug class K30: once, a note of another
-// session could be changed by its id.
+// A note without a condition belongs to the session that wrote it, and a note with a condition belongs to the project.
+// Bug class K30: a note of another session could be changed by its id.
 func TestBugK30NotesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))

@@ -70,8 +70,8 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	}))
 }
 
-// Bug class K30: a promise of another project cannot be closed, changed or seen, and nothing but a promise is closed by a
-// number that the historian names.
+// Bug class K30: a promise of another project cannot be closed, changed or seen. By a number, the historian can close
+// only promises, and no other notes.
 func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	keep(t, s, "git:other", 10, promised("must stay"))
@@ -117,7 +117,7 @@ func TestClosedPromisesAreBounded(t *testing.T) {
 	}
 }
 
-// A model that promises all the time fills no table, and takes no room from its own notes.
+// If a model promises something all the time, the number of promises stays bounded, and its own notes still have room.
 func TestPromisesAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	for i := range 30 {

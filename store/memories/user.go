@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// maxCandidates bounds the observations that wait for other sessions. The oldest go first.
+	// maxCandidates bounds the observations that wait for other sessions. The oldest are deleted first.
 	maxCandidates = 500
 	// maxOfUser bounds the memories about the user, archived ones among them, to which observations are added.
 	maxOfUser = 200
-	// alike is the least share of the shorter observation's words that the other one has in the same order, so that both
-	// say the same.
+	// Two observations say the same if the longer one has at least this share of the shorter one's words, in the same
+	// order.
 	alike = 0.8
 )
 
@@ -30,13 +30,14 @@ type candidate struct {
 	message                          int
 }
 
-// isOf reports whether a candidate is of the session of m, or of a fork of it, in which the same words have the same place.
+// isOf reports whether a candidate is of the session of m, or of a fork of this session. A fork has the same words at
+// the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
 
-// Observe stores the observations of a session. When enough different sessions have made the same one, it becomes a memory
-// of the user. An observation that the user has archived as a memory is left out.
+// Observe stores the observations of a session. When enough different sessions have made the same observation, it
+// becomes a memory of the user. Observe leaves out an observation that the user has archived as a memory.
 func Observe(tx *database.Tx, all []chronicle.Observation, threshold int, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	for i, o := range all {
@@ -86,7 +87,7 @@ func (e *Editor) observe(o chronicle.Observation, threshold int, harness, sessio
 	if err != nil || slices.ContainsFunc(same, func(c candidate) bool { return c.isOf(&m, words) }) {
 		return err
 	}
-	if len(same)+1 < threshold { // each session has one at most
+	if len(same)+1 < threshold { // each session has the observation once at most
 		_, err := e.tx.Exec(`INSERT INTO user_candidates (harness, session_id, message, words, content, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 			harness, session, m.Message, words, m.Content, e.now)
 		return err
@@ -101,8 +102,9 @@ func (e *Editor) observe(o chronicle.Observation, threshold int, harness, sessio
 	return err
 }
 
-// isAlike reports whether two observations say the same: the words of one are in the other, in the same order. Otherwise
-// "tabs over spaces" would be "spaces over tabs". If only one has a word that says no, they are opposites.
+// isAlike reports whether two observations say the same: most words of one are in the other, in the same order. The
+// order matters because "tabs over spaces" is not "spaces over tabs". If only one observation has a word of refusal,
+// for example "never", they are opposites.
 func isAlike(a, b string) bool {
 	if hash(a) == hash(b) {
 		return true
@@ -113,7 +115,7 @@ func isAlike(a, b string) bool {
 	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
 }
 
-// frame are words that many observations share, and refusing words that turn one into its opposite.
+// frame are words that many observations share. refusing are words that turn an observation into its opposite.
 var (
 	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
 	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")
@@ -125,7 +127,7 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// wordsOf returns the words that say what an observation is about, and whether one of the others says no.
+// wordsOf returns the words that say what an observation is about, and whether it has a refusing word.
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {

@@ -69,8 +69,9 @@ func (n *noticing) count(table string) (rows int) {
 	return rows
 }
 
-// In the plugin, the model alone decided whether a trait was seen in enough sessions. Here the store counts different
-// sessions. One session that says the same again and again counts once, and so do the session and its fork.
+// A trait becomes a memory when enough different sessions have shown it. The store counts the sessions, and does not
+// leave the decision to the model. If one session says the same again and again, it counts once. A session and its fork
+// count once, too.
 func TestTraitNeedsDifferentSessions(t *testing.T) {
 	n := newNoticing(t)
 	for range 5 {
@@ -91,7 +92,7 @@ func TestTraitNeedsDifferentSessions(t *testing.T) {
 	}
 }
 
-// What the user has archived does not come back, whatever sessions notice later.
+// If the user has archived a trait, it does not come back, whatever sessions notice later.
 func TestDismissedTraitStaysDismissed(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {
@@ -115,7 +116,7 @@ func TestDismissedTraitStaysDismissed(t *testing.T) {
 	n.want("restored", "1 Prefers short answers. 3")
 }
 
-// An observation goes with its session. What waits is bounded.
+// An observation is deleted with its session. The number of waiting observations is bounded.
 func TestObservationsGoWithTheirSession(t *testing.T) {
 	n := newNoticing(t)
 	n.notices("one", "Prefers short answers.")
@@ -162,8 +163,8 @@ func TestWhichTraitsAreAlike(t *testing.T) {
 	}
 }
 
-// Bug class of rights: a model that names the number of a memory about the user changes nothing, and no memory of a project
-// becomes one of the user.
+// A model cannot change a memory about the user by naming its number, and cannot turn a memory of a project into a
+// memory of the user.
 func TestProjectsCannotChangeMemoriesOfTheUser(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {

@@ -11,23 +11,24 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Waiting is a note whose condition has not held yet.
+// A Waiting is a note whose condition is not true yet.
 type Waiting struct {
 	ID        int64
 	Condition string
 	// Since is the time of its newest change, in Unix ms.
 	Since int64
-	// Seen is what the newest test has stored.
+	// Seen is the text that the newest test has stored.
 	Seen string
 }
 
-// A Tested is the result of a test of a Waiting. If Reason is not "", the condition holds. Otherwise the next test gets Seen.
+// A Tested is the result of a test of a Waiting. If Reason is not "", the condition is true. Otherwise the next test
+// gets Seen.
 type Tested struct {
 	Waiting
 	Reason string
 }
 
-// Waiting returns the notes of a project that wait for a condition, the oldest first, and at most limit.
+// Waiting returns the notes of a project that wait for a condition, oldest first, at most limit of them.
 func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all []Waiting, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -45,7 +46,7 @@ func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all 
 	return all, nil
 }
 
-// Settle stores the results of tests. It leaves out a note that somebody has changed since it was read.
+// Settle stores the results of tests. It leaves out a note that was changed after it was read.
 func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	return s.db.Update(ctx, func(tx *database.Tx) error {
 		tx.WritesMemories = true
@@ -62,7 +63,7 @@ func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	})
 }
 
-// Untold returns the ready notes of a project of which no model was told, the oldest first, and at most limit.
+// Untold returns the ready notes of a project about which no model was told, oldest first, at most limit of them.
 func (s *Memories) Untold(ctx context.Context, project string, limit int) ([]chronicle.Note, error) {
 	return s.notes(question{"untold", project, int64(limit)}, func() (all []chronicle.Note, err error) {
 		err = s.db.View(ctx, func(c *sqlite3.Conn) error {
@@ -78,7 +79,7 @@ func (s *Memories) Untold(ctx context.Context, project string, limit int) ([]chr
 	})
 }
 
-// Told records that a model was told of ready notes.
+// Told records that a model was told about ready notes.
 func Told(tx *database.Tx, notes []int64) error {
 	for _, id := range notes {
 		tx.WritesMemories = true

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Workspace is a group of projects. Each sees those active memories of the others that have a category in Shares. Its
-// JSON form is the one that people see.
+// A Workspace is a group of projects. Each project sees the active memories of the others whose category is in Shares.
+// People see a workspace in its JSON form.
 type Workspace struct {
 	Name    string   `json:"name"`
 	Shares  []string `json:"shares"`
@@ -23,7 +23,7 @@ type Workspace struct {
 // A Member is a project of a workspace.
 type Member struct {
 	Project string `json:"project"` // identity
-	// Name is how the others know the project.
+	// Name is the project's name for the other members.
 	Name string `json:"name"`
 }
 
@@ -80,7 +80,7 @@ func (e *Editor) IsMember(project string) (bool, error) {
 	return e.tx.Exists(`SELECT 1 FROM workspace_members WHERE project = ?`, project)
 }
 
-// Join makes a project a member of a workspace, and takes it out of the one in which it was.
+// Join makes a project a member of a workspace. If the project was in another workspace, it leaves that workspace.
 func (e *Editor) Join(workspace string, m Member) error {
 	if err := checkName(m.Name); err != nil {
 		return err
@@ -152,7 +152,8 @@ type view struct {
 	memory int64
 }
 
-// reshare changes who sees what, and logs the difference, so that open sessions are told.
+// reshare runs a change of a workspace, and logs which memories projects now see or no longer see, so that open
+// sessions learn it.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {

@@ -21,7 +21,7 @@ func seen(t *testing.T, s *store.Store, project string) (all []string) {
 	return all
 }
 
-// told returns the changes that a session of a project is told after a change.
+// told returns the changes of memories that a session of a project gets to see after the change with the number after.
 func told(t *testing.T, s *store.Store, project string, after int64) (all []string, last int64) {
 	t.Helper()
 	changes, err := s.Memories.Changes(t.Context(), project, after)
@@ -102,7 +102,7 @@ func TestMemberSeesWhatIsShared(t *testing.T) {
 	}
 }
 
-// A directory becomes a repository: its project stays a member, and is not one twice.
+// If a directory becomes a repository, its project stays a member of the workspace, and is listed once.
 func TestMembershipMovesWithTheProject(t *testing.T) {
 	s := shared(t)
 	for _, project := range []string{"git:e", "git:b"} {
@@ -122,7 +122,7 @@ func TestMemberChangesNothingOfOthers(t *testing.T) {
 	assertIs(t, tryEdit(t, s, rewrite("git:b", 1, "x")), memories.ErrUnknown)
 }
 
-// Knowledge 15: a policy that was malformed shared everything.
+// Bug K15: a malformed policy shared all memories.
 func TestBugK15MalformedPolicySharesNothing(t *testing.T) {
 	s := shared(t)
 	for _, wrong := range []string{"", "constraints", "*", "ALL", "CONSTRAINTS ", `["CONSTRAINTS"]`} {

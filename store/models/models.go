@@ -13,8 +13,8 @@ type Models struct{ db *database.DB }
 // In returns the models in a database.
 func In(db *database.DB) *Models { return &Models{db} }
 
-// Forget deletes the rows of models that no session uses and about which the host has learned nothing
-// since a given time (before, in Unix ms).
+// Forget deletes the rows of a model if no session uses the model, and if the host has learned nothing about it since a
+// given time (before, in Unix ms).
 func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

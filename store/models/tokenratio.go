@@ -10,9 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A TokenRatioRow says how many tokens a model's provider counts for one token of our count, for example 1.4.
-// Samples is the number of reported usages from which it was learned. At is the time of the newest sample, in
-// Unix ms.
+// A TokenRatioRow says how many tokens a model's provider counts for one token of the host's count, for example 1.4.
+// Samples is the number of reported usages from which it was learned. At is the time of the newest sample, in Unix ms.
 type TokenRatioRow struct {
 	Provider string
 	Model    string

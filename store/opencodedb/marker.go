@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Provider is the provider name in the summary of each of our markers. By this name we recognise our markers,
-// even in a copy of a session.
+// Provider is the name of the provider in the summary of each marker of the host. By this name the host recognises its
+// markers, even in a copy of a session.
 const Provider = "magicctx"
 
 // Placeholder is the text of a marker's summary. It never changes, so that a marker that is set again has the
@@ -48,8 +48,8 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the user's newest prompt up to and including the message with this id
-// (through). In the same transaction it removes an earlier marker of ours. docs/markers.md has the rows.
+// Mark sets the marker of a session at the user's newest prompt up to and including the message with this id (through).
+// In the same transaction, it removes the session's earlier marker. docs/markers.md lists the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -67,8 +67,8 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 	return m, nil
 }
 
-// Unmark removes our markers from a session. If session is empty, it removes them from all sessions. It
-// returns how many there were. It works with every version of OpenCode whose rows look like those of 1.18.33.
+// Unmark removes the host's markers from a session, or from all sessions if session is empty. It returns how many there
+// were. It works with every version of OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)
@@ -80,8 +80,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 	return removed, nil
 }
 
-// Markers returns our markers in a session. If one of a marker's rows is missing, the id of that row is
-// empty.
+// Markers returns the host's markers in a session. If one of a marker's rows is missing, the id of that row is empty.
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
 // write calls do in one transaction, so other programs see either all of its changes or none. The database
@@ -250,7 +249,7 @@ func id(prefix string, ms int64, counter int, session, boundary string) string {
 	return fmt.Sprintf("%s_%012x%s", prefix, (ms*4096+int64(counter))&(1<<48-1), suffix)
 }
 
-// markers returns our markers in a session. If session is empty, it returns the markers of all sessions.
+// markers returns the host's markers in a session, or in all sessions if session is empty.
 func markers(c *sqlite3.Conn, session string) (all []Marker, err error) {
 	isThere := false // a new database of OpenCode 2 does not have the table
 	err = file.Scan(c, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'message'`, func(*sqlite3.Stmt) { isThere = true })

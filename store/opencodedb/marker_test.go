@@ -128,7 +128,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	}
 }
 
-// Wherever a marker is set, OpenCode's array begins at that place or before it. There is only one marker at a
+// Wherever a marker is set, OpenCode's array begins at this place or before it. A session has only one marker at a
 // time, and removing it restores each byte.
 func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -162,7 +162,7 @@ func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	})
 }
 
-// If the database has other tables than expected, Mark refuses it and writes nothing into it.
+// If the database has unexpected tables, Mark fails and writes nothing.
 func TestMarkRefusesAnotherShape(t *testing.T) {
 	for name, sql := range map[string]string{
 		"a newer OpenCode":  `INSERT INTO migration VALUES ('20990101000000_later', 1)`,

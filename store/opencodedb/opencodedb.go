@@ -20,7 +20,7 @@ import (
 // base64, of at most some ten megabytes.
 const maxMessage = 64 << 20
 
-// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits just as long for ours.
+// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for the host's writes.
 const busyTimeout = 5 * time.Second
 
 // Callers test for these errors with errors.Is.
@@ -38,8 +38,8 @@ type DB struct {
 	conn *sqlite3.Conn
 	// prepared are the statements that read one message, by their texts. Preparing them takes longer than running them.
 	prepared map[string]*sqlite3.Stmt
-	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. It may
-	// have those of both versions, because version 2 leaves the tables of version 1 where they are.
+	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. A database
+	// may have the columns of both versions, because version 2 does not remove the tables of version 1.
 	missing map[int][]string
 }
 
@@ -78,7 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns finds out which version's tables the database has. It fails if it has those of neither.
+// checkColumns finds out which version's tables the database has. If it has the tables of neither version, checkColumns
+// fails.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)
@@ -97,7 +98,7 @@ func (db *DB) checkColumns() error {
 // has reports whether the database has the tables of a version of OpenCode.
 func (db *DB) has(version int) bool { return len(db.missing[version]) == 0 }
 
-// foreign is the error for a database whose tables are not those of a version.
+// foreign is the error for a database without the tables of a version of OpenCode.
 func (db *DB) foreign(version int) error {
 	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
@@ -117,8 +118,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// HasSession reports whether the database holds a session of version 1. The betas of version 2 keep their
-// sessions in the same table, but no messages in that of version 1.
+// HasSession reports whether the database holds a session of version 1. The betas of version 2 keep their sessions in
+// the same table, but their messages in another table.
 func (db *DB) HasSession(session string) (found bool, err error) {
 	if !db.has(1) {
 		return false, nil
@@ -192,7 +193,7 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	return b.Bytes(), nil
 }
 
-// isObject reports whether data is a JSON object. SQLite could tell, too, but takes several times as long.
+// isObject reports whether data is a JSON object. SQLite could check this, too, but takes several times as long.
 func isObject(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 0 && data[0] == '{' && json.IsValid(data)
@@ -217,8 +218,8 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
-// withIDs returns a JSON object with more members. members are names and values in turn. withIDs is needed
-// because OpenCode stores an object without its ids: these are columns of the row.
+// withIDs returns a JSON object with more members. members are names and values in turn. withIDs is needed because
+// OpenCode stores the ids of an object only in other columns of the row.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -25,8 +25,8 @@ var (
 	sessionsOfTwoSQL string
 )
 
-// Sessions returns the sessions of version 1 and of version 2, in each list those that were used last first. A session
-// of version 1 that version 2 goes on with is only in the list of version 2.
+// Sessions returns the sessions of version 1 and of version 2, each list with the most recently used session first. If
+// version 2 continues a session of version 1, the session is only in the list of version 2.
 func (db *DB) Sessions() (one, two []Session, err error) {
 	if db.has(2) {
 		query := sessionsOfTwoSQL

@@ -15,8 +15,8 @@ type RowOfTwo struct {
 	ID string
 	// Type is the kind of the message, for example "user" or "assistant".
 	Type string
-	// IsOfOne means that the session began under version 1, and that version 1 has stored the message, too.
-	// Version 2 gave its copy the same id, and left out what it cannot show, for example pruned output.
+	// IsOfOne means that the session began under version 1, and that version 1 has stored the message, too. The copy of
+	// version 2 has the same id. It lacks content that version 2 cannot show, for example pruned output.
 	IsOfOne bool
 }
 

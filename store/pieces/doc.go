@@ -1,4 +1,4 @@
-// Package pieces stores what the user wants of single pieces of a conversation: to keep them, or to have them back.
+// Package pieces stores which single pieces of a conversation the user wants to keep or to have back.
 //
 // It may import store/database and store/file.
 package pieces

@@ -29,8 +29,8 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep stores that the user keeps units since a time in Unix ms, or no longer if that time is 0. It deletes the queued
-// drops of kept units.
+// Keep stores since when (Unix ms) the user keeps the units with these tags. since is 0 if the user no longer keeps
+// them. Keep deletes the queued drops of kept units.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {
@@ -79,7 +79,7 @@ func (p Pieces) Kept(ctx context.Context, harness, session string) (all []Kept, 
 	return all, nil
 }
 
-// Commit takes the edits of restored units back, and ends the keeping of released ones. It is a part of the
+// Commit takes back the edits of restored units, and records that released units are no longer kept. It runs in the
 // transaction of a pass.
 func Commit(tx *database.Tx, harness, session string, restored, released []int) error {
 	for _, tag := range restored {

@@ -34,9 +34,9 @@ var (
 // A DB is the plugin's database as it is at one moment. The plugin may write in the meantime.
 type DB struct {
 	Version int
-	// Tables are sorted by name. Tables of full-text searches are not among them.
+	// Tables are sorted by name. Tables for full-text search are left out.
 	Tables []Table
-	// Views are the names of the views, which are not read: one could run for ever.
+	// Views are the names of the views. They are not read, because the query of a view could run for ever.
 	Views   []string
 	conn    *sqlite3.Conn
 	columns map[string][]string // by table
@@ -138,8 +138,8 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls row with the given columns of a table's rows, until row fails. A column that the table lacks is NULL. rest
-// is the end of the query, for example "ORDER BY id".
+// Each calls row for each row of a table with the given columns, until row fails. A missing column is NULL. rest is the
+// end of the query, for example "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil

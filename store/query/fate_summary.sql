@@ -1,4 +1,5 @@
--- If the head covers a message: the pinned prompts, and the pass whose head was the first to cover the message.
+-- If the head covers a message, this selects the pinned prompts, and the pass whose head was the first to cover the
+-- message.
 SELECT h.pinned, r.pass, p.at, p.cause
 FROM heads AS h
 LEFT JOIN removals AS r ON r.harness = h.harness AND r.session_id = h.session_id AND r.rule = 'summaries' AND r.through >= ?3

@@ -12,13 +12,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// How long the store keeps its rows. docs/retention.md tells users.
+// How long the store keeps its rows. docs/retention.md explains it to users.
 const (
 	KeptSession = store.KeptSession
-	// KeptReply is how long the answer to a tool call is kept. It is needed if the harness repeats the call
+	// KeptReply is how long the answer to a tool call is kept. The answer is needed if the harness repeats the call
 	// after a crash.
 	KeptReply = 30 * 24 * time.Hour
-	// KeptModel is how long a model stays known after the last session that used it is gone.
+	// KeptModel is how long a model stays known after the last session that used it was deleted.
 	KeptModel = 365 * 24 * time.Hour
 )
 
@@ -26,9 +26,9 @@ const (
 // may wait for it.
 const forgottenRows = 500
 
-// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must agree that
-// something has expired. Until then it stays in the database with all its rows, and can be used again as
-// before. So a wrong clock deletes nothing unless it stays wrong for two weeks of use.
+// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must agree that something has
+// expired. Until then, the data stays in the database, and can be used as before. So a wrong clock leads to no
+// deletion, unless the clock stays wrong for two weeks of use.
 const TrustedTidies = 14
 
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
@@ -63,9 +63,8 @@ func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err e
 	return agreed, nil
 }
 
-// expiredSQL selects sessions that were not used since ?1. It spares the parent of a live session, and the
-// original of a live fork. A fork is recognised by its first fingerprinted unit, which is the same as its
-// original's.
+// expiredSQL selects sessions that were not used since ?1. It leaves out the parent of a live session, and the original
+// of a live fork. A fork has a copy of its original's first unit with a fingerprint, under the same fingerprint.
 const expiredSQL = `
 	SELECT s.harness, s.session_id
 	FROM sessions AS s

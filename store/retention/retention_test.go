@@ -32,7 +32,8 @@ func rowsOf(t *testing.T, s *store.Store, key store.Key) (total int, largest int
 	return total, largest
 }
 
-// Once, if no host heard that a session was deleted, the session stayed for ever with all its units.
+// Fixed bug: if no host was running when the harness deleted a session, the session stayed in the database for ever
+// with all its units.
 func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	today := time.UnixMilli(storetest.Now).Add(retention.KeptSession + time.Hour)

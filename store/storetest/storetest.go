@@ -108,7 +108,7 @@ func Used(t *testing.T, s *store.Store, id, parent string, at time.Time, units i
 	return c.Session.Key
 }
 
-// publishMany stores a memory, and one compartment for each unit, and stages as many compartments.
+// publishMany stores a memory and one compartment for each unit, and stages the same number of compartments.
 func publishMany(t *testing.T, s *store.Store, key store.Key, units int) {
 	t.Helper()
 	acquired, err := s.Leases.Acquire(t.Context(), store.HistorianOf(key), "run-1")

@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Calls are the questions that agents have asked. Runs are forgotten with their session, but the money stays spent.
+// Calls are the questions that agents have asked. They stay when a session and its runs are deleted, because the money
+// is spent.
 type Calls struct{ db *database.DB }
 
 // NewCalls returns the calls in a database.
@@ -24,10 +25,11 @@ var callInsertSQL string
 //go:embed query/call_sums.sql
 var callSumsSQL string
 
-// The names of agents, and of all agents but the historian in a Cap.
+// The names of agents. In a Cap, Others means all agents but the historian.
 const (
 	Historian = "historian"
 	Dreamer   = "dreamer"
+	Sidekick  = "sidekick"
 	Others    = "others"
 )
 
@@ -38,7 +40,7 @@ type Cap struct {
 	Since         int64 // Unix ms
 }
 
-// A Spent is what calls have cost, as far as a budget counts it.
+// A Spent is the cost of calls that counts for a budget.
 type Spent struct{ Money, Tokens int64 }
 
 // Dollars returns the money in $.
@@ -53,9 +55,9 @@ type OverBudget struct {
 
 func (e *OverBudget) Error() string { return "the budget is used up" }
 
-// Reserve books the worst case of a call that is about to begin, and returns the number of the call. If it could exceed
-// a cap, the error is an *OverBudget, and nothing is booked. holder must have the lease of its run, otherwise the error
-// is ErrLeaseLost. The store itself sets the time and the project.
+// Reserve books the worst case of a call that is about to begin, and returns the number of the call. If the call could
+// exceed a cap, the error is an *OverBudget, and nothing is booked. If holder does not have the lease of its run, the
+// error is ErrLeaseLost. The store itself sets the time and the project.
 func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.Call, needs Spent, caps []Cap) (id int64, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -89,7 +91,7 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 	return id, nil
 }
 
-// SetStopped stores why the budget has not paid for a call of a work, a JSON object. The next call that is reserved deletes it.
+// SetStopped stores why the budget has refused a call of a work, as a JSON object. The next reserved call deletes it.
 func (s *Calls) SetStopped(ctx context.Context, w Work, stop string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error { return setStopped(tx, w, stop) })
 	if err != nil {
@@ -103,11 +105,11 @@ func setStopped(tx *database.Tx, w Work, stop string) error {
 	return err
 }
 
-// Stopped returns what SetStopped has stored, by Subject.String.
+// Stopped returns the reasons that SetStopped has stored, by Work.String.
 func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error) {
 	stops = map[string]string{}
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `SELECT subject, stopped FROM agent_work WHERE stopped <> ''`, func(row *sqlite3.Stmt) { stops[row.ColumnText(0)] = row.ColumnText(1) })
+		return file.Scan(c, `SELECT agent || ' of ' || subject, stopped FROM agent_work WHERE stopped <> ''`, func(row *sqlite3.Stmt) { stops[row.ColumnText(0)] = row.ColumnText(1) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what the budget stops: %w", err)
@@ -115,9 +117,9 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 	return stops, nil
 }
 
-// Settle books what a call has cost. If nobody knows that exactly, c.Reserved is the most. If no model has read the
-// question, nothing was used, and Settle deletes the call. A call that is never settled, for example because the host has
-// crashed, stays at its worst case.
+// Settle books the cost of a call. If the exact cost is unknown, c.Reserved is its upper bound. If no model has read
+// the question, nothing was used, and Settle deletes the call. A call that is never settled, for example because the
+// host has crashed, stays at its worst case.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {
@@ -193,13 +195,13 @@ func (s *Calls) Forget(ctx context.Context, before int64) error {
 	return nil
 }
 
-// Credit records, with the last call of a run, what the run has published. If the run has asked no model, Credit does
-// nothing.
-func Credit(tx *database.Tx, holder string, compartments, memories int) error {
+// Credit adds the numbers of published compartments, memories and findings to the last call of a run. If the run has
+// asked no model, Credit does nothing.
+func Credit(tx *database.Tx, holder string, compartments, memories, findings int) error {
 	_, err := tx.Exec(`
 		UPDATE agent_calls
-		SET compartments = compartments + ?2, memories = memories + ?3
-		WHERE id = (SELECT id FROM agent_calls WHERE holder = ?1 ORDER BY id DESC LIMIT 1)`, holder, compartments, memories)
+		SET compartments = compartments + ?2, memories = memories + ?3, findings = findings + ?4
+		WHERE id = (SELECT id FROM agent_calls WHERE holder = ?1 ORDER BY id DESC LIMIT 1)`, holder, compartments, memories, findings)
 	if err != nil {
 		return fmt.Errorf("credit the run %s: %w", holder, err)
 	}
@@ -218,7 +220,7 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, r
 			return err
 		}
 		return file.Scan(c, `
-			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted
+			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted, findings
 			FROM agent_calls
 			WHERE at >= ?
 			ORDER BY at, id`,
@@ -226,7 +228,7 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, r
 				call := chronicle.Call{
 					At: row.ColumnInt64(0), Project: row.ColumnText(1), Directory: row.ColumnText(2), Agent: row.ColumnText(3), Model: row.ColumnText(4),
 					Input: row.ColumnInt(5), Output: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8),
-					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11),
+					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11), Findings: row.ColumnInt(14),
 				}
 				if row.ColumnBool(12) {
 					call.Reserved = row.ColumnInt64(13)

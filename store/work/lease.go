@@ -13,22 +13,21 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A run of an agent holds the lease of its work, so that no two runs do the same. If a run hangs, it loses its
-// lease after LeaseTerm, and another run may begin. If the first run still publishes after that, the store
-// refuses its publication.
+// A run of an agent holds the lease of its work, so that two runs never do the same work. If a run hangs, it loses its
+// lease after LeaseTerm, and another run may begin. If the first run still publishes after that, the store refuses its
+// publication.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
 )
 
 var (
-	// ErrLeaseLost means that a run no longer holds the lease of its work, because it did not renew the lease in
-	// time or because the session was deleted. The store has then written nothing. The run must end, and a new
-	// run may acquire the lease.
+	// ErrLeaseLost means that a run no longer holds the lease of its work, because it did not renew the lease in time
+	// or because the session was deleted. The store has written nothing. The run must end, and a new run may acquire
+	// the lease.
 	ErrLeaseLost = errors.New("the run's lease is lost")
-	// ErrStale means that the history has changed since the run began: a revert removed messages that the run
-	// has read, or other compartments were stored. The store has then written nothing. A new run must begin
-	// from the present history.
+	// ErrStale means that the history has changed since the run began: a revert removed messages that the run has read,
+	// or other compartments were stored. The store has written nothing. A new run must begin with the present history.
 	ErrStale = errors.New("the history has changed since the run began")
 )
 
@@ -126,9 +125,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Only one process can have the store open, so no run is alive while the store
-// is being opened. ReleaseAll reads first: if there is nothing to release, Open need not wait for the write
-// lock.
+// ReleaseAll releases all leases. Only one process can have the store open, so no run exists while the store is being
+// opened. ReleaseAll reads first, so that Open need not wait for the write lock if there is no lease to release.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -35,6 +35,10 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
+	// Findings are those that the sidekick has attached to a prompt. They are credited to Holder, the holder of the lease.
+	Findings int
+	Holder   string
+
 	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or
 	// "wrapup". Pass is the session's newest pass when the run began.
 	Kind string
@@ -71,15 +75,15 @@ var runSelectSQL string
 //go:embed query/run_sums.sql
 var runSumsSQL string
 
-// Runs have consecutive numbers, so the statement finds the newest ones without counting rows.
+// Runs have consecutive numbers, so the statement finds the newest runs without counting rows.
 const runTrimSQL = `
 	DELETE FROM agent_runs
 	WHERE subject = ?1 AND agent = ?2 AND run <= (
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that has ended without a publication. If the run failed, Record counts a failure, and the next run
-// waits until retry, see State. If the session was deleted in the meantime, Record does nothing.
+// Record records a run that has ended without a publication. If the run failed, Record counts a failure, and the next
+// run waits until retry (see State). If the session was deleted in the meantime, Record does nothing.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -91,6 +95,9 @@ func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) erro
 			err = CountFailure(tx, w, run.Reason, now, retry)
 		case Success:
 			err = ClearFailures(tx, w)
+		}
+		if err == nil && run.Findings > 0 {
+			err = Credit(tx, run.Holder, 0, 0, run.Findings)
 		}
 		if err != nil {
 			return err
@@ -140,7 +147,7 @@ func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error 
 	return nil
 }
 
-// SaveUnfinished stores what a run has done so far, a JSON object. InsertRun clears it.
+// SaveUnfinished stores a JSON object with all that a run has done so far. InsertRun deletes it.
 func SaveUnfinished(tx *database.Tx, w Work, unfinished string) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work
@@ -191,8 +198,8 @@ func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow,
 //go:embed query/run_usage.sql
 var runUsageSQL string
 
-// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens
-// of runs without such an answer, and of runs that are no longer kept.
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens of
+// runs without an accepted answer, and of runs that are no longer kept.
 func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
 	all := make(map[string]Usage)
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

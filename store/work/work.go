@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Subject is what an agent works on: a session, or a whole project. Exactly one of the two is set.
+// A Subject is the session or the whole project on which an agent works. Exactly one of the two is set.
 type Subject struct {
 	Harness, Session string
 	Project          string // the identity of the project
@@ -23,7 +23,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is the work of one agent for a subject. Each has its own lease, pace and runs.
+// A Work is the work of one agent for a subject. Each work has its own lease, pace and runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject
@@ -33,7 +33,7 @@ func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
 // A State is the state of a work. If there has been no run, it is zero.
 type State struct {
-	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
+	// RunningSince is the time (Unix ms) at which the current run began, or 0 if there is no current run.
 	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
 	// and FailedAt is its time (Unix ms). The next run waits until Retry, which is the number of a pass of
@@ -44,10 +44,10 @@ type State struct {
 	Retry     int64
 	// Throttle is the state of the caller's throttle, a JSON object.
 	Throttle string
-	// Unfinished is what a run has done that has not ended yet, a JSON object, or "". If no run is under way, the next one
-	// goes on with it.
+	// Unfinished is a JSON object with all that an unfinished run has done, or "". If the run no longer runs, for
+	// example after a crash, the next run continues from there.
 	Unfinished string
-	// The sums over all runs. They are stored separately, because only keptRuns runs are kept.
+	// The sums over all runs. They are stored separately, because the store keeps only the newest runs.
 	Runs  int
 	Usage Usage
 }
@@ -81,7 +81,7 @@ func ensureWork(tx *database.Tx, w Work) error {
 	return err
 }
 
-// CountFailure records that a run has failed, and when the next one may begin.
+// CountFailure records that a run has failed, and when the next run may begin.
 func CountFailure(tx *database.Tx, w Work, reason string, now, retry int64) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work

@@ -1,14 +1,14 @@
 /**
  * Measures how long OpenCode's user waits for the hook. It calls the hook of the built bundle as OpenCode does, with
  * the real bridge and the real host behind it. Before each call it reads the array again and pauses for 0, 5 or 100 ms,
- * in which the processes fall asleep. It never forces a garbage collection. JSON.stringify of the same array, measured
+ * so that the processes fall asleep. It never forces a garbage collection. JSON.stringify of the same array, measured
  * in the same rounds, shows how fast the machine is at that moment.
  *
  *   npm run bench:hook                      100, 1,000 and 5,000 messages
- *   npm run bench:hook -- 1000              1,000 of them
+ *   npm run bench:hook -- 1000              only 1,000 messages
  *   npm run bench:hook -- --pauses 0,5      other pauses
  *   npm run bench:hook -- --rounds 100      more rounds than 40
- *   npm run bench:hook -- --with DIR        in turn with another checkout, which is built
+ *   npm run bench:hook -- --with DIR        also another checkout, in turns; it is built first
  *   npm run bench:hook -- --json            the figures as JSON
  */
 import { spawnSync } from "node:child_process"
@@ -65,7 +65,7 @@ async function timed(f: () => unknown): Promise<Sample> {
 /** All times are in ms. */
 interface Sample {
   ms: number
-  /** How long the garbage collector stopped the program. This time is part of ms. */
+  /** How long the garbage collector stopped the program. The field ms includes this time. */
   gc: number
   /** How long this thread worked. Other programs hardly change this time. */
   onCore: number
@@ -108,7 +108,7 @@ async function load(version: Version, dir: string): Promise<Running> {
   })
   mkdirSync(join(dir, "magicctx"), { recursive: true })
   writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
-  // All bundles in a process share one host, and each version needs its own.
+  // Without this, all bundles in this process would share one host. Each version needs its own host.
   delete (globalThis as Record<symbol, unknown>)[Symbol.for(`magicctx.host/${ProtocolMajor}`)]
   const { default: plugin } = await import(`${join(version.root, "adapters/opencode-shim/dist/index.js")}?${++loads}`)
   const nothing = async () => ({ data: {} })
@@ -135,7 +135,7 @@ interface Kinds<T> {
   step: T
   /** A pass over the same array as the previous pass. */
   nothingNew: T
-  /** A call that gives the host nothing to do: its text needs no change. */
+  /** A call of the hook that gives the host nothing to do, because the text needs no change. */
   call: T
 }
 
@@ -146,8 +146,8 @@ interface Figures extends Kinds<Quantiles> {
   /** JSON.stringify of the same array, in ms. */
   stringify: Quantiles
   /**
-   * The median of the passes divided by the median of stringify. Both use only the undisturbed samples if there are
-   * enough of them.
+   * The median time of the passes divided by that of JSON.stringify. If there are enough undisturbed samples, both
+   * medians use only those.
    */
   ratio: number
   ratioNothingNew: number
@@ -194,7 +194,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
     for (let round = -warmUps; round < rounds; round++) {
       const array = json(++steps)
       for (const k of running.keys()) {
-        const i = (k + steps) % running.length // each version is first in turn
+        const i = (k + steps) % running.length // the versions take turns at being first
         const one = running[i]!
         const step = await pass(one, await read(array, pause))
         const nothingNew = await pass(one, await read(array, pause))
@@ -220,7 +220,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   const array = json(steps)
   for (let n = 0; n < resyncs; n++) {
     for (const [i, one] of running.entries()) {
-      // A new copy of the bundle is like a harness that has started again, beside a host and a database that know the session.
+      // A new copy of the bundle acts like a restarted harness: the host and the database still know the session.
       const again = await load(one, one.dir)
       resynced[i]!.push(await pass(again, JSON.parse(array)))
       await again.hooks.dispose!()
@@ -240,7 +240,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
 /** How long a shim keeps its host after the last plugin instance is gone, and a little more. */
 const lingerMS = 2200
 
-/** The passes before a measurement. After these the engine has compiled what a pass runs. */
+/** The passes before a measurement. After them, the engine has compiled the code of a pass. */
 const warmUps = 20
 
 function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
@@ -249,7 +249,7 @@ function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
   samples.call.push(one.call)
 }
 
-/** Waits, then reads an array as OpenCode does: no string is shared with the pass before. */
+/** Waits, then parses the array anew, as OpenCode does: no string is shared with the array of the previous pass. */
 async function read(array: string, pause: number): Promise<Message[]> {
   await sleep(pause)
   return JSON.parse(array) as Message[]

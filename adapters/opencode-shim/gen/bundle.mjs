@@ -1,6 +1,6 @@
-// Writes the bundles of the plugin to where the host embeds them: internal/bundle/opencode-shim.js, and opencode-tui.js
-// for the terminals of OpenCode 2. The files are committed, so that `go install` needs no Node. test/bundle.test.ts finds
-// stale ones.
+// Writes the plugin's bundles into internal/bundle, where the host embeds them: opencode-shim.js, and opencode-tui.js
+// for the terminals of OpenCode 2. The files are committed, because `go install` must work without Node.
+// test/bundle.test.ts finds stale files.
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,9 +1,9 @@
 import { all, cases, fields, list, nothing, type Projection } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of an OpenCode message that the host uses. The projection leaves out members that never reach a model, if
- * they are large or OpenCode changes them later: tool metadata (it repeats outputs), diff summaries (OpenCode fills
- * them in later), snapshots and costs.
+ * The parts of an OpenCode message that the host uses. Some members never reach a model. The projection leaves them out
+ * if they are large, or if OpenCode changes them later: tool metadata (it repeats outputs), diff summaries (OpenCode
+ * fills them in later), snapshots and costs.
  */
 
 const summary = cases([], [[true, all]], nothing) // in user messages it is an object of diffs
@@ -23,16 +23,16 @@ const info = {
   summary,
 }
 
-// Another agent has another system prompt and other tools, and so another prefix. Each answer takes its agent from
-// the user message before it.
+// The agent matters, because each agent has its own system prompt and tools, and so its own prefix. An answer has the
+// agent of the user message before it.
 const userInfo = { ...info, agent: all }
 
-// A marker matters only by its place, because patches name parts by their index.
+// Only the place of a marker matters, because patches address parts by their index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })
 
-// OpenCode gives a reminder that it adds in memory a new part id on every pass.
+// On every pass, OpenCode adds its reminders in memory, each with a new part id.
 const reminder = fields({ type: all, text: all, synthetic: all, ignored: all })
 
 const compacted = cases(["compacted"], [[undefined, nothing]], fields({ compacted: all }))
@@ -62,7 +62,7 @@ const parts = [
   ["retry", marker],
 ] as const
 
-// Parts that this version does not know are kept whole: compaction, subtask, agent, and any future type.
+// All other parts are kept whole: compaction, subtask, agent, and any future type.
 const part = cases(["type"], parts, all)
 const userPart = cases(["type"], [...parts, ["text", cases(["synthetic"], [[true, reminder]], text)]], all)
 

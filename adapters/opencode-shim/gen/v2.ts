@@ -28,7 +28,7 @@ const content = list(part)
 const message = cases(
   ["role"],
   [
-    // Only the presence of metadata counts, because it tells a prompt from a synthetic message.
+    // The host reads only whether metadata is present: a prompt has it, a synthetic message does not.
     ["user", fields({ id: all, role: all, content, metadata: fields({ source: all }) })],
   ],
   fields({ id: all, role: all, content, metadata: nothing }),

@@ -23,13 +23,13 @@ export class Notices<T = string> {
     this.after = after
   }
 
-  /** Adds a notice. Calls make only when it shows the notice. */
+  /** Adds a notice. Calls `make` only at the moment at which it shows the notice. */
   add(make: () => T): void {
     this.waiting.push(make)
     this.showNext()
   }
 
-  /** Shows a notice before all waiting ones, as soon as a user is there. Calls make only then. */
+  /** Shows a notice before all waiting ones, as soon as a user is there. Calls `make` only then. */
   addTrouble(make: () => T): void {
     this.waiting.unshift(make)
     this.shown = undefined

@@ -8,7 +8,8 @@ import { fake } from "./v1/fake-opencode.ts"
 
 declare const repository: string // defined by the test runner
 
-// A short life of OpenCode: it imports the file, calls the plugin, makes one request, and ends without dispose.
+// A script that behaves like a short run of OpenCode: it imports the file, calls the plugin, makes one request, and
+// ends without dispose.
 const harness = (bundle: string) => `
   const module = await import(${JSON.stringify(bundle)})
   const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }
@@ -31,7 +32,7 @@ test("the bundle is one plugin, and the host that it starts keeps no process ali
   await fake.until((entries) => entries.at(-1)?.end === true)
 })
 
-// OpenCode provides no other module to a half in the terminal, and a static import that it does not provide stops the half.
+// OpenCode provides only this module to a half in the terminal. A static import of any other module stops the half.
 test("the half for terminals imports nothing but Node and, when it draws, OpenCode's Solid", async () => {
   const path = join(repository, "adapters", "opencode-shim", "dist", "tui.js")
   const text = readFileSync(path, "utf8")

@@ -35,6 +35,16 @@ export class FakeSolid {
     effect: (body) => this.effect(body),
   })
 
+  /** Answers the native dialogs of OpenCode, one after another. Undefined closes a dialog. */
+  readonly answers: unknown[] = []
+  /** The native dialogs that were shown. */
+  readonly shown: unknown[] = []
+
+  answer(shown: unknown): unknown {
+    this.shown.push(shown)
+    return this.answers.shift()
+  }
+
   /** Ends the effects of all elements, as when they leave the screen. */
   clear(): void {
     this.effects.length = 0

@@ -1,6 +1,7 @@
-// Checks the entry for version 2, and what the half for the screen of version 1 uses, against the declarations of OpenCode
-// 1.18.33, which calls both. check.mjs maps the package's names to its files. They declare a small context for version 2, and no
-// result of setup. What they take from other packages, for example the keymap, is not checked.
+// Checks the entry for version 2, and what the half for the screen of version 1 uses, against the declarations of
+// OpenCode 1.18.33. That release calls both. check.mjs maps the names of its packages to their files. These files
+// declare only a small context for version 2, and no result of setup. Types that they import from other packages, for
+// example the keymap, are not checked.
 import type { TuiPlugin } from "@opencode-ai/plugin/tui"
 import { define, type Plugin } from "@opencode-ai/plugin/v2/promise"
 import plugin from "../src/index.ts"

@@ -3,7 +3,7 @@
  * encode, check), apply (draft, apply), flatten.
  *
  *   npm run bench:shim -w @magicctx/pi              5,000 steps with 3.5 KB of tool output
- *   npm run bench:shim -w @magicctx/pi -- 1000      1,000 of them
+ *   npm run bench:shim -w @magicctx/pi -- 1000      only 1,000 steps
  */
 import { DeltaEncoder, MutationApplier } from "@magicctx/shim-core"
 import { step } from "../src/generated/step.ts"

@@ -1,5 +1,5 @@
-// Writes the bundle of the extension to where the host embeds it: internal/bundle/pi-shim.js. The file is committed,
-// so that `go install` needs no Node. test/bundle.test.ts finds a stale one.
+// Writes the extension's bundle to internal/bundle/pi-shim.js, where the host embeds it. The file is committed, because
+// `go install` must work without Node. test/bundle.test.ts finds a stale file.
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -8,8 +8,8 @@ import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 /** How long a process of Pi may take to end, in ms: after its last event, and after the shim has told it to end. */
 const graceMS = 2_000
 /**
- * Longer lines of the output are skipped. A line may hold a whole message, and Pi 0.74 writes such a line for each
- * piece of an answer.
+ * The longest line of the output that the shim reads, in bytes. Longer lines are skipped. A line may hold a whole
+ * message, and Pi 0.74 writes such a line for each piece of an answer.
  */
 const longestLine = 16 << 20
 /** How much of the error output is kept, in characters. */
@@ -31,7 +31,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // If an argument is the path of a file, Pi reads that file instead. So the system prompt is in a file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
-    // Pi asks for an answer as long as its catalogue allows. Only an extension can change that.
+    // Pi asks for the longest answer that its catalogue allows. Only an extension can change that.
     const bound = join(dir, "bound.js")
     if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
     // process.argv[1] is Pi's script. A compiled Pi has no such file.
@@ -88,7 +88,7 @@ class Pi {
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
-    // The extension does nothing in a process with this marker.
+    // The extension does nothing in a process with this variable.
     const env = { ...process.env, MAGICCTX_SUBAGENT: "1" }
     this.#child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", windowsHide: true, detached: process.platform !== "win32" })
   }

@@ -27,7 +27,7 @@ export function handlers(of: () => Owner): Handlers {
   }
 }
 
-/** Returns the given model if it has that name, because Pi's catalogue may not contain the model of the session. */
+/** Returns the given model if it has that name. Pi's catalogue may not contain the model of the session. */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined
 }

@@ -16,7 +16,7 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
       // Pi 0.74 writes "Auto-compaction cancelled" as soon as this handler has returned, and sends no event about it.
-      // It does not name its mode either. If the output is a terminal, the shim assumes the mode "tui".
+      // This version does not name its mode either. If the output is a terminal, the shim assumes the mode "tui".
       if (event.reason === undefined && process.stdout.isTTY) setTimeout(() => replaceCancelled(instance))
       return { cancel: true }
     case "overflow":

@@ -33,5 +33,5 @@ export async function context<M extends Message>(instance: Instance, { messages 
   return outcome === "unchanged" ? undefined : answer()
 }
 
-/** The id of the session in a file of Pi, whose name is the time, "_" and the id. */
+/** The id of a session, from the name of its file. Pi names a file by the time, "_" and the id. */
 const idOf = (file?: string) => file && /[^_/\\]*_([^/\\]+)\.jsonl$/.exec(file)?.[1]

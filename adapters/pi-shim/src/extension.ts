@@ -55,7 +55,7 @@ export function handlers(pi: Pi) {
   }
 
   return {
-    /** Pi waits for this before the first prompt. It may call it twice for one session. */
+    /** Pi waits for this handler before the first prompt. It may call the handler twice for one session. */
     async session_start({ reason }: SessionStart, ctx: Context): Promise<void> {
       const found = (instance = instanceOf(ctx.cwd))
       await found.guard("session_start", async () => {

@@ -41,9 +41,7 @@ function home(): Home {
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }
 
-/**
- * Ends the host, within a limited time. Pi quits as soon as nothing keeps its process alive, and must not wait longer.
- */
+/** Ends the host, and waits only a limited time for its end, because Pi cannot quit earlier. */
 export async function leaveHome(): Promise<void> {
   const home = everywhere[place]
   if (!home) return

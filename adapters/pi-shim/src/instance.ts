@@ -85,7 +85,7 @@ export class Instance extends PluginInstance {
     if (open?.ctx.hasUI && this.enabled) followStatus(this.host, "pi", open.session, this.followed)
   }
 
-  /** Shows the status of a session that is opened again. A new one has none yet. */
+  /** Shows the status of a session that is opened again. A new session has no status yet. */
   showStatus(): void {
     const { open } = this
     if (!open?.ctx.hasUI || !this.enabled) return

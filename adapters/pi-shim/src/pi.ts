@@ -42,7 +42,7 @@ export interface SessionManager {
   getSessionFile(): string | undefined
   getHeader(): { parentSession?: string } | null
   getBranch(): Entry[]
-  /** From 0.87 on. Such a Pi also has the event context_with_system. */
+  /** From 0.87 on. A Pi with this method also has the event context_with_system. */
   buildSessionProjection?(): unknown
 }
 
@@ -76,7 +76,10 @@ export interface UI {
   custom(make: (tui: Tui, theme: unknown, keys: unknown, close: (result: undefined) => void) => Component, options: { overlay: true; overlayOptions: { width: "100%"; maxHeight: "100%" } }): Promise<unknown>
 }
 
-/** The facts about the session that Pi passes to each handler. Every member throws after the session was replaced. */
+/**
+ * The facts about the session that Pi passes to each handler. Every member throws once another session has replaced
+ * this one.
+ */
 export interface Context {
   ui: UI
   hasUI: boolean
@@ -106,7 +109,10 @@ export interface ToolDefinition {
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
 }
 
-/** The extension interface of Pi. Each version has other events, so index.ts declares how handlers are registered. */
+/**
+ * The extension interface of Pi. The events differ between the versions, so index.ts declares how handlers are
+ * registered.
+ */
 export interface Pi {
   registerTool(tool: ToolDefinition): void
   registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void

@@ -49,7 +49,7 @@ export function hasFailed(message: Message): boolean {
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** The key of a message that stands alone in its array. */
+/** The key that a message has if it is the only one in its array. */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }

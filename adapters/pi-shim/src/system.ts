@@ -59,7 +59,7 @@ export class RunPrompt {
     this.forced = { theirs: question, ours: answer }
   }
 
-  /** Notes the prompt of the request that a pass was made for. */
+  /** Records with which system prompt the request of the last pass is sent. */
   leaves({ passes }: Asker, session: string): void {
     passes.leavesWith(this.run?.kind ?? "bare", session)
   }
@@ -90,7 +90,7 @@ export class RunPrompt {
   }
 }
 
-/** Whether Pi has the event context_with_system. It came together with this method, in 0.87. */
+/** Whether Pi has the event context_with_system. Pi 0.87 added it together with the method that is checked here. */
 function canReplaceLater({ sessionManager }: Context): boolean {
   return typeof sessionManager.buildSessionProjection === "function"
 }

@@ -37,7 +37,10 @@ export class Lines {
   }
 }
 
-/** Options of Pi (0.74 and 0.87) that take the next argument. After any other one, it counts as words of the user. */
+/**
+ * Options of Pi (0.74 and 0.87) whose value is the next argument. An argument after any other option is one of the
+ * user's words.
+ */
 const valued = new Set(
   ("--mode --provider --model --api-key --system-prompt --append-system-prompt --name -n --session --session-id --fork --session-dir --models --tools -t " +
     "--exclude-tools -xt --thinking --export --extension -e --skill --prompt-template --theme --use-theme --tui-mode").split(" "),

@@ -6,8 +6,8 @@ const key = "magicctx"
 type Kind = "info" | "warning" | "error"
 
 /**
- * Pi's screen. Without a screen, as in print mode, it shows nothing. A notice that comes before the session has started
- * waits for the screen.
+ * Pi's screen. If Pi has no screen, as in print mode, this class shows nothing. A notice that comes before the session
+ * has started waits for the screen.
  */
 export class Screen {
   private ui: UI | undefined
@@ -42,7 +42,7 @@ export class Screen {
     try {
       body(this.ui)
     } catch {
-      // The session was replaced, and its screen went with it. The next session attaches its own.
+      // The session was replaced, and its screen is gone. The next session attaches its own.
     }
   }
 }

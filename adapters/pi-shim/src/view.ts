@@ -1,7 +1,7 @@
 import type { SessionStatus } from "@magicctx/shim-core"
 import type { UI } from "./pi.ts"
 
-/** The keys that scroll, with their rows. Any other key closes the view. */
+/** The keys that scroll, with the number of rows for each. Any other key closes the view. */
 const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
 
 /**

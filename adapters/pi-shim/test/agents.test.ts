@@ -11,7 +11,7 @@ import type { Open } from "../src/pi.ts"
 
 declare const repository: string // defined by the test runner
 
-// Pi runs as `node ENTRY`, and a hidden agent as the same program.
+// Pi runs as `node ENTRY`, and starts the program of a hidden agent in the same way.
 process.argv[1] = join(repository, "adapters", "pi-shim", "test", "fake-agent.mjs")
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "magicctx-agents-")))
 after(() => rmSync(dir, { recursive: true, force: true }))

@@ -8,8 +8,8 @@ import { fake } from "./fake-pi.ts"
 
 declare const repository: string // defined by the test runner
 
-// A short life of Pi in print mode: it loads the file, opens a session, makes one request, and ends when nothing
-// keeps its event loop alive.
+// A script that behaves like a short run of Pi in print mode: it loads the file, opens a session, makes one request,
+// and ends when nothing keeps its event loop alive.
 const harness = (bundle: string, end: string) => `
   const module = await import(${JSON.stringify(bundle)})
   const on = {}

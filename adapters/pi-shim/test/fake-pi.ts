@@ -12,7 +12,7 @@ import type { Component, Context, Message, Model, ToolDefinition, UI } from "../
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
-// One fake for the whole file, because the process shares one host.
+// All tests of this file use one fake, because the process shares one host.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(async () => {
@@ -64,7 +64,7 @@ export class FakePi {
     this.session = session
   }
 
-  /** Calls the extension's factory. Objects of an earlier call throw from now on, as Pi's do. */
+  /** Calls the extension's factory. Like Pi's own objects, those of an earlier call throw from now on. */
   load(): void {
     this.stale.isStale = true
     this.stale = { isStale: false }

@@ -63,7 +63,7 @@ test("messages without a timestamp, and things that are no messages, get keys an
   assert.deepEqual(flatten(steps).length, 4, "null is no message")
 })
 
-// An extension before this one may return the session's own messages, and Pi stores every change of these.
+// An extension before this one may return the session's own messages, and Pi stores every change to them.
 test("a patch of a step does not reach Pi's own messages", () => {
   const messages = [user("go", 1), assistant([{ type: "text", text: "ok" }, call("a")], {}, 2), result("a", "A", 3)]
   const before = structuredClone(messages)
@@ -106,7 +106,7 @@ test("flattening is the reverse of joining, for any order of messages", () => {
   }
 })
 
-// The host reads session files of Pi by itself, and must find the same steps under the same keys.
+// The host also reads Pi's session files itself. It must find the same steps there, with the same keys.
 const vectors = JSON.parse(readFileSync(`${repository}/internal/rawhistory/testdata/pi-steps.json`, "utf8")) as Array<{ name: string; messages: Message[]; steps: Array<[string, number]> }>
 
 for (const { name, messages, steps } of vectors) {

@@ -5,7 +5,7 @@
  *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
  *                                   and 5,000 of which all but the newest 20 are dropped; the same
  *                                   sizes with Pi's shim
- *   npm run bench -- 1000           1,000 of them
+ *   npm run bench -- 1000           only 1,000 messages
  *   npm run bench -- --json         the figures as JSON
  */
 import { spawnSync } from "node:child_process"
@@ -37,7 +37,10 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /** The passes during which no other process used the core. Their figures are undefined if the passes are too few. */
+  /**
+   * The passes during which no other process used the core. Their figures are undefined if there are too few such
+   * passes.
+   */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -126,8 +129,8 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
 }
 
 /**
- * Lets the model drop everything, and lets the user ask for a pass that applies the drops. Each message of the
- * session is one unit.
+ * Queues drops of the model for the whole session, and a request of the user for a pass that applies them. Each message
+ * of the session is one unit.
  */
 async function dropAll(host: Host, directory: string, messages: number): Promise<void> {
   const atOnce = 1000 // the host refuses more drops in one call

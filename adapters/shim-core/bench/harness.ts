@@ -6,7 +6,7 @@ import { flatten, join, type Step } from "../../pi-shim/src/steps.ts"
 import type { Harness, Passes } from "../src/index.ts"
 import { session, type RawMessage } from "./session.ts"
 
-/** A harness's pass, run by its shim, and the sessions with which it is measured. */
+/** One harness in the benchmark: its sessions, and its shim's pass. */
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]

@@ -3,7 +3,7 @@
  * apply (draft, apply).
  *
  *   npm run bench:shim              5,000 messages with 3.5 KB of tool output
- *   npm run bench:shim -- 1000      1,000 of them
+ *   npm run bench:shim -- 1000      only 1,000 messages
  */
 import { message } from "../../opencode-shim/src/v1/generated/message.ts"
 import type { Patch } from "../src/generated/protocol.ts"

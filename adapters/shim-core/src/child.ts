@@ -83,7 +83,7 @@ function cannotStart(path: string, { message }: Error, harness: Harness): string
 }
 
 /**
- * Whether the signal means that the file is not a whole program. If a whole program crashes, Go prints a report on
+ * Whether the signal means that the file is an incomplete program. If a complete program crashes, Go prints a report on
  * stderr, and the process does not end with one of these signals.
  */
 function isCrash(signal: string | null): boolean {

@@ -18,7 +18,7 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The output of the other end has ended. Its process may report the reason. */
+/** The error if the output of the other end has ended. The process at the other end may report the reason. */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
@@ -35,7 +35,7 @@ export const internalError = -32603
  */
 const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
 
-/** How long to wait for the last answers of an end that has stopped reading, in ms. */
+/** How long to wait for the last answers of the other end, after it has stopped reading, in ms. */
 const lastAnswersMS = 1000
 
 /** Answers a request of the other end. If it throws an RpcError, the answer carries that error's code. */
@@ -76,7 +76,7 @@ interface Settle {
 export class Connection {
   /** Resolves when the connection is gone. Never rejects. */
   readonly closed: Promise<Error>
-  /** The process id of the host, once it has reported it. The direct child may be a bridge in between. */
+  /** The process id of the host, once the host has reported it. The direct child may be a bridge to the host. */
   hostPID: number | undefined
   readonly #output: Writable
   readonly #onRequest: RequestHandler
@@ -170,8 +170,8 @@ export class Connection {
   }
 
   /**
-   * Waits for the answers of an end that has stopped reading. Answers that are already on their way are still valid.
-   * If the shim repeated the request for a pass instead, the host would run a second pass.
+   * Waits for the last answers of the other end, which has stopped reading. Answers that are already on their way are
+   * still valid. If the shim repeated the request for a pass instead, the host would run a second pass.
    */
   #waitForLastAnswers(broken: Error): void {
     if (!this.isWritable) return

@@ -73,7 +73,7 @@ export class Directories {
     this.#all.delete(directory)
   }
 
-  /** The directories that were not opened on this connection. */
+  /** The directories that are not open on this connection yet. */
   unopened(connection: Connection): Directory[] {
     return [...this.#all].filter((directory) => directory.connection !== connection)
   }
@@ -126,7 +126,10 @@ export class Directories {
   }
 }
 
-/** Throws if the host speaks another protocol. A newer host refuses such a shim itself, but an old host answers it. */
+/**
+ * Throws if the host uses another protocol. A newer host refuses an older shim itself, but an older host answers a
+ * newer shim.
+ */
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
   if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
@@ -134,7 +137,7 @@ function checked(result: InitializeResult): InitializeResult {
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
-/** Whether a host refused a call because it is about to end. It has not started that call. */
+/** Whether a host refused a call because it is about to end. The host has not started the call. */
 export function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }

@@ -11,8 +11,8 @@ export interface Delta {
   /** The projected messages after the first `keep` ones, as JSON. */
   attachment: string
   /**
-   * The same messages as values. Their snapshots are made from these, because the harness's own array has become the
-   * wire before the delta is confirmed.
+   * The messages of the attachment as values. The snapshots are made from these values: before the delta is confirmed,
+   * the harness's own array has already become the wire.
    */
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision base. */
@@ -49,10 +49,10 @@ export class DeltaEncoder {
   }
 
   /**
-   * Encodes the difference without comparing the whole array. It assumes that the array only changed at its end,
-   * which is true for almost every step of a running session. The caller sends the guess at once and must check it
-   * with isRight afterwards. If the last array had changed elsewhere, this one is compared in full: another plugin
-   * may change the array in every pass.
+   * Encodes the difference without comparing the whole array. It assumes that the array only changed at its end, which
+   * is true for almost every step of a running session. The caller sends the guess at once and must check it with
+   * isRight afterwards. If the last array had also changed elsewhere, the whole array is compared, because another
+   * plugin may change the array in every pass.
    */
   guess(messages: readonly unknown[]): Delta {
     return this.#grows ? this.#delta(messages, this.#endOfCommon(messages), true) : this.encode(messages)

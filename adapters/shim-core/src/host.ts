@@ -14,7 +14,7 @@ export interface CallOptions {
   attachment?: string
   /** Called when the request is written. The host works from then on, so the caller can do other work. */
   onSent?: () => void
-  /** If set, the call fails instead of being sent again to the next host. For calls that have effects. */
+  /** If set, the call fails instead of being sent again to the next host. Calls that have effects need this. */
   once?: boolean
 }
 
@@ -74,8 +74,8 @@ export class Host {
   }
 
   /**
-   * Opens a directory, now and on every later connection, until closed. Calls linked each time it is open on a new
-   * connection, because that may lead to a host that has forgotten this shim, and when the connection is lost.
+   * Opens a directory, now and on every later connection, until it is closed. Calls `linked` when the directory is open
+   * on a new connection, and when that connection is lost. The host of a new connection may have forgotten this shim.
    */
   open(params: InitializeParams, handlers: Handlers, linked: (isOpen: boolean) => void = () => {}): Opening {
     const directory = new Directory(params, handlers, linked)
@@ -185,7 +185,10 @@ export class Host {
     return this.#supervisor.isDown ? this.#attempt(send, deadline, signal) : bounded(this.#outbox.add(send), deadline, signal)
   }
 
-  /** Sends in the running attempt to reach the host. If the supervisor pauses, the next attempt begins now. */
+  /**
+   * Sends a message as soon as the running attempt has reached the host. If the supervisor pauses, the next attempt
+   * begins now.
+   */
   #attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
     const end = Math.min(deadline, this.#supervisor.hurry())
     if (end <= Date.now()) return Promise.reject(new Error(this.trouble))

@@ -80,8 +80,8 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * If the host was missing at the start, the shim's notice ends with this sentence of the harness. It begins with a
-   * space.
+   * The last sentence of the shim's notice if the host was missing at the start. It differs between the harnesses, and
+   * begins with a space.
    */
   protected abstract readonly noticeAtStart: string
 

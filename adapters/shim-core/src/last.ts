@@ -43,7 +43,7 @@ export class LastArray {
     return this.projection.same(was, message) ? patch : moved(patch, was, message, this.projection)
   }
 
-  /** The same facts with only a few bytes per message. It can still tell whether a message has changed, but not how. */
+  /** A copy with only a few bytes per message. The copy still shows whether a message has changed, but not how. */
   condensed(): LastArray {
     const digests = new Map<string, unknown>()
     for (const [key, message] of this.known) digests.set(key, message instanceof Digest ? message : new Digest(message))

@@ -32,7 +32,7 @@ export class Outbox {
     if (this.#letters.length < longest) this.#letters.push({ send, fail() {} })
   }
 
-  /** Sends all waiting messages. A message that cannot be sent fails alone. */
+  /** Sends all waiting messages. If a message cannot be sent, only that message fails. */
   sendAll(connection: Connection): void {
     for (const letter of this.#letters.splice(0)) {
       try {

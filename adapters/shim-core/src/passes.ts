@@ -46,7 +46,9 @@ interface SessionState {
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
-  /** Whether the host may have changed the system prompt since the shim last asked for it, as in a hard pass. */
+  /**
+   * Whether the host may have changed the system prompt since the shim last asked for it, for example in a hard pass.
+   */
   isSystemOld: boolean
   /**
    * The lines that the user typed and that the harness replaced with the templates of commands, by message id, until
@@ -124,7 +126,7 @@ export class Passes {
     if (state) state.sent = undefined
   }
 
-  /** Notes the system prompt of the request that the session's last pass was for. */
+  /** Records with which system prompt the request of the session's last pass is sent. */
   leavesWith(system: SystemPrompt, session: string): void {
     const state = this.#sessions.get(session)
     if (!state) return
@@ -162,7 +164,7 @@ export class Passes {
     const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
-      await this.#host.reach() // this comes first, because after a failure the shim has to encode the whole array
+      await this.#host.reach() // this precedes the encoding, because after a failure the whole array has to be encoded
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
       // If this answer cannot be applied, the next delta must not build on the host's array.

@@ -106,8 +106,8 @@ function put({ target, name }: Write, value: unknown): void {
 }
 
 /**
- * Returns the write of one operation. The earlier writes on the same message are not made yet, so it has to consider
- * them.
+ * Returns the write of one operation. The earlier writes on the same message are not made yet, so this function has to
+ * consider them.
  */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1

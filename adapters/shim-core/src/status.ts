@@ -15,8 +15,8 @@ export function askStatus(host: Host, harness: Harness, session: string): Promis
 }
 
 /**
- * Asks the host, once for each connection, to send the status of a session after each pass and its answer. The set
- * holds what was asked before. Returns whether the host was asked now.
+ * Asks the host, once for each connection, to send the status of a session after each pass and its answer. `followed`
+ * holds the sessions for which it has asked already. Returns whether the host was asked now.
  */
 export function followStatus(host: Host, harness: Harness, session: string, followed: Set<string>): boolean {
   const key = `${host.generation} ${session}`

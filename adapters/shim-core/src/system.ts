@@ -18,7 +18,7 @@ export interface Prompt {
   /** Undefined if the prompt stays as it is. */
   readonly system: string[] | undefined
   readonly kind: SystemPrompt
-  /** The host's refusal, if it has answered with one and there is no earlier answer. */
+  /** The error with which the host has refused the request, if there is no earlier answer. */
   readonly refusal?: RpcError
 }
 

@@ -96,7 +96,7 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// Each part has a fate of its own: it stays, gets a tag, is dropped, or goes. The patch names the part by its index,
+// Each part has its own fate: it stays, gets a tag, is dropped, or is removed. The patch names the part by its index,
 // as the host's patches do.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0

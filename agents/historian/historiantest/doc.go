@@ -1,6 +1,6 @@
-// Package historiantest holds historians for tests: a good one, and a corpus of bad ones. The bad ones answer
-// garbage, answer too late, or do not answer at all. Each historian is an ask.Asker that reads the range of
-// messages from the prompt.
+// Package historiantest holds historians for tests: a good historian, and a corpus of bad historians. The bad
+// historians answer garbage, answer too late, or do not answer at all. Each historian is an ask.Asker that reads the
+// range of messages from the prompt.
 //
 // It may import agents/ask, agents/historian and internal/chronicle.
 package historiantest

@@ -22,11 +22,13 @@ import (
 type Options struct {
 	// Dir is the data directory.
 	Dir string
-	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, all traces that were changed since Since are compared.
+	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, Print compares all traces
+	// that have changed since the time Since.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
-	// Progress gets each new line of progress, for people; nil shows none. At the end it gets an empty line.
+	// Progress gets each new line of progress, which people read. At the end it gets an empty line. If it is nil, no
+	// progress is shown.
 	Progress func(text string)
 }
 

@@ -71,7 +71,7 @@ type bar struct {
 	Name            string
 	Requests, Busts int
 	Alone, Magicctx string
-	// AloneShare and Share are parts of the largest bill.
+	// AloneShare and Share are the two bills, as fractions of the largest bill.
 	AloneShare, Share float64
 }
 
@@ -84,7 +84,7 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	return save(tell, path, content, "open it in a browser")
 }
 
-// save writes a page, which only the user may read. It replaces no file but an older page.
+// save writes a page, which only the user may read. It may replace an older page, but no other file.
 func save(tell io.Writer, path string, content []byte, next string) error {
 	old, err := regular.Prefix(path, int64(len(doctype)))
 	switch {

@@ -18,7 +18,8 @@ import (
 // maxRuns bounds the runs on the page of the agents.
 const maxRuns = 100
 
-// An agentsPage shows the runs of the agents, and the notes that models have written. All texts of a run are clean.
+// An agentsPage shows the runs of the agents, and the notes that models have written. All texts of a run are safe to
+// show.
 type agentsPage struct {
 	Runs  []run            `json:"runs"`
 	Notes []chronicle.Note `json:"notes"`
@@ -36,7 +37,8 @@ type run struct {
 	Model  string `json:"model"`
 	Tokens string `json:"tokens"`
 	Money  string `json:"money"`
-	// Undoes is the number of the changes of memories that can be taken back, of the project Project; 0 if there are none.
+	// Undoes is the number under which the changes of memories can be undone in the project Project. It is 0 if the run
+	// made none.
 	Undoes  int    `json:"undoes"`
 	Project string `json:"project"`
 }
@@ -77,7 +79,7 @@ func newRun(r chronicle.Run) run {
 	if r.Cost != nil {
 		out.Money = format.Money(float64(*r.Cost) / chronicle.Dollar)
 	}
-	if r.Agent == work.Historian && r.Status == work.Success { // its reason is the code of what has started it
+	if r.Agent == work.Historian && r.Status == work.Success { // its reason is only a code for what has started the run
 		out.Report = fmt.Sprintf("messages %d-%d, %s, keeps %s of the details", r.Start, r.End, format.Count(r.Produced, "summary"), format.Percent(r.Fidelity))
 	}
 	return out

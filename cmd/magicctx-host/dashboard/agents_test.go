@@ -82,7 +82,7 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	}
 }
 
-// Two runs of one project under way at the same time cannot be told apart, so neither has a price.
+// The costs of two runs that overlap in one project cannot be told apart, so neither run has a price.
 func TestTheMoneyOfOverlappingRunsIsUnknown(t *testing.T) {
 	s := serve(t).enter()
 	db := storetest.Open(t, s.dir)

@@ -34,17 +34,19 @@ type Options struct {
 	Follow func(ctx context.Context, tell func(State))
 	// Session asks the host for the status of a session.
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
-	// Messages writes the messages of a session from first to last, word for word.
+	// Keep tells the host which pieces of a session the user keeps.
+	Keep func(context.Context, schema.KeepParams) (schema.KeepResult, error)
+	// Messages writes a session's messages from number first to number last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	// Read reads the messages of a harness's store.
 	Read wirediff.Read
 	// Identify returns the identity of the project of a directory.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// Ready is called with the address for the browser, which works once.
+	// Ready is called with the address for the browser. The address works only once.
 	Ready func(url string) error
 }
 
-// A State is what the page shows of the host.
+// A State is the host's state, as the page shows it.
 type State struct {
 	Status *schema.StatusResult `json:"status,omitempty"`
 	// Away is the reason why there is no status.
@@ -62,7 +64,7 @@ func Serve(ctx context.Context, o Options) error {
 	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow), replays: &replays{work: background.New(), dir: o.Dir}}
 	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // a replay removes its files at its end
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	// A browser sends the part after # to no server, so the token stands in no log.
+	// A browser never sends the part after # to a server, so no log can contain the token.
 	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -85,6 +87,12 @@ var pageScript string
 //go:embed diff.js
 var diffScript string
 
+//go:embed live.js
+var liveScript string
+
+//go:embed keep.js
+var keepScript string
+
 //go:embed workspaces.js
 var workspacesScript string
 
@@ -104,7 +112,7 @@ type pages struct {
 	editing sync.Mutex
 }
 
-// handler returns the page, which holds no data, and behind the guard the data.
+// handler serves the page, which holds no data, to everybody. It serves the data only behind the guard.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -122,7 +130,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + diffScript + workspacesScript + settingsScript + whatIfScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript + whatIfScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -138,6 +146,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/state":       p.feed.serve,
 		"GET /api/sessions":    answer(p.sessions),
 		"GET /api/session":     answer(p.session),
+		"POST /api/keep":       answer(p.keep),
 		"GET /api/messages":    answer(p.messages),
 		"GET /api/diff":        answer(p.diff),
 		"GET /api/memories":    answer(p.memories),

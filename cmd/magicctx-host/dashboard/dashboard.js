@@ -16,10 +16,10 @@ const storage = "magicctx secret"
 /** Exchanges the token in the address for the secret, or uses the one that this origin has kept. */
 async function enter() {
   const token = location.hash.slice(1)
-  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // a page, for example #/memories
+  if (!token || token.startsWith("/")) return localStorage.getItem(storage) // not a token but a page, for example #/memories
   history.replaceState(null, "", "/")
   const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
-  // The address works once, and this browser may be the one that has used it.
+  // The address works only once. If this browser has used it before, it has kept the secret.
   if (!answer.ok && localStorage.getItem(storage)) return localStorage.getItem(storage)
   if (!answer.ok) throw new Error(await answer.text())
   const secret = await answer.json()
@@ -29,7 +29,7 @@ async function enter() {
 
 let secret
 
-/** Shows in the place of an error that something has failed, or hides the place. */
+/** Shows a text in the place for errors. Without a text, it hides the place. */
 function tellTrouble(text = "") {
   $("trouble").textContent = text
   $("trouble").hidden = !text
@@ -37,22 +37,8 @@ function tellTrouble(text = "") {
 
 async function ask(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { Authorization: `Bearer ${secret}` } })
-  if (!answer.ok) throw new Error(await answer.text())
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status })
   return answer
-}
-
-/** Reads the server-sent events of the host's state, until the server ends. */
-async function follow() {
-  const reader = (await ask("/api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ""
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    text += value
-    const events = text.split("\n\n")
-    text = events.pop()
-    if (events.length) showState(JSON.parse(events.at(-1).slice("data: ".length)))
-  }
 }
 
 function showState({ status, away }) {
@@ -64,6 +50,7 @@ function showState({ status, away }) {
   const focused = document.activeElement?.closest("section[data-page=''] a")?.hash
   $("sessions").replaceChildren(...sessions.map(card))
   showOthers()
+  noticeNews(sessions)
   if (focused) [...document.querySelectorAll(".card a, #others a")].find((a) => a.hash === focused)?.focus({ preventScroll: true })
 }
 
@@ -113,12 +100,17 @@ function card(session) {
 
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
 
-/** Makes a line that opens its details on a click. fill is called once, when it is first opened. */
-function opening(columns, fill) {
+/**
+ * Makes a line that opens its details on a click. fill is called once, when the line is first opened. key must be
+ * unique in the list.
+ */
+function opening(columns, fill, key = "") {
   const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
   const details = element("details", {}, line)
   details.addEventListener("toggle", () => details.append(element("div", { className: "detail" }, ...fill())), { once: true })
-  return element("li", {}, details)
+  const made = element("li", {}, details)
+  made.dataset.key = key
+  return made
 }
 
 /** Makes the list of facts in a line's details. */
@@ -126,20 +118,27 @@ const told = (facts) => element("dl", { className: "told" }, ...facts.map((f) =>
 
 const emptyLine = (text) => element("li", { className: "more" }, text)
 
+/** The address of the session whose page is drawn. */
+let drawn = ""
+
 async function showSession([harness, session]) {
   const of = new URLSearchParams({ harness, session })
-  $("session-title").textContent = session
-  for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
-  const { title, where, busts, more, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
-  if (address()[2] !== session) return // the person has gone on
+  if (drawn !== location.hash) {
+    drawn = location.hash
+    $("session-title").textContent = session
+    for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
+    showKept(null)
+  }
+  const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
+  if (address()[2] !== session) return // meanwhile the person has opened another page
   $("session-title").textContent = title
   $("session-where").textContent = where
   if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
-  $("busts").replaceChildren(...busts.map(bustLine))
-  if (more) $("busts").append(emptyLine(`and ${more} older ones`))
-  if (!busts.length) $("busts").append(emptyLine("Nothing yet."))
-  $("summaries").replaceChildren(...summaries.map((s) => summaryLine(of, s)))
-  if (!summaries.length) $("summaries").append(emptyLine("No message is summarised yet."))
+  const lines = busts.map(bustLine)
+  if (more) lines.push(emptyLine(`and ${more} older ones`))
+  renew($("busts"), lines.length ? lines : [emptyLine("Nothing yet.")])
+  showKept(kept)
+  renew($("summaries"), summaries.length ? summaries.map((s) => summaryLine(of, s)) : [emptyLine("No message is summarised yet.")])
   showReplay()
 }
 
@@ -158,7 +157,7 @@ function drawTimeline(t, model) {
 
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`
 
-/** Makes an element at a share of its container's width or height. */
+/** Makes an element whose position is a share of its container's width or height. */
 function placed(name, className, shares, ...children) {
   const made = element(name, { className }, ...children)
   for (const [side, share] of Object.entries(shares)) made.style[side] = `${(100 * share).toFixed(3)}%`
@@ -184,12 +183,12 @@ function bustLine(b) {
   const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
   return opening(columns, () => {
     if (!b.pieces.length) return [told(b.facts), diffOf(b.request)]
-    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now)))
-    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 4 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
-    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"]].map(([className, text]) => element("th", { className }, text))
+    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now), keepCell(p)))
+    if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 5 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
     return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table), diffOf(b.request)]
-  })
+  }, b.request)
 }
 
 const lengths = ["in full", "shorter", "short", "shortest"]
@@ -202,7 +201,7 @@ function summaryLine(of, s) {
     if (s.missing) facts.push({ label: "missing", text: s.missing })
     facts.push({ label: "made by", text: [s.madeBy, s.model, when(s.createdAt)].filter(Boolean).join(", ") })
     return [told(facts), wordForWord(of, s.start, s.end)]
-  })
+  }, `${range} ${s.createdAt}`)
 }
 
 /** Offers to show the messages from first to last word for word. */
@@ -226,7 +225,7 @@ function wordForWord(of, first, last) {
 
 let memories = []
 
-/** Names the project of a memory. What is about the user belongs to no directory. */
+/** Names the project of a memory. A memory about the user belongs to no directory. */
 const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
 
 async function readMemories() {
@@ -294,7 +293,7 @@ function runLine(r) {
   })
 }
 
-/** Offers to undo a run. The first click only asks. */
+/** Offers to undo a run. The first click only asks for confirmation. */
 function offerUndo(r, place) {
   const offer = button("undo", `undo run ${r.undoes}`, () => {
     const yes = button("undo it", `undo it: the changes of memories of run ${r.undoes}`, async () => {
@@ -362,7 +361,7 @@ function address() {
   try {
     return location.hash.slice(2).split("/").map(decodeURIComponent)
   } catch {
-    return [""] // no page has such an address
+    return [""] // the address cannot be decoded: the start page appears
   }
 }
 
@@ -383,11 +382,20 @@ async function showPage() {
   }
 }
 
-/** How often a page reads again what no event announces, in ms. It changes seldom, and its reading opens the database. */
+/**
+ * How often a page reads again the data whose changes no event announces, in ms. Such data changes seldom, and each
+ * reading opens the database.
+ */
 const rereadMS = 10_000
 
-/** The pages that are read again. The others hold what a person has opened. */
+/** The pages that are read again. The others would close the details that a person has opened. */
 const reread = ["memories", "costs"]
+
+function readAgain() {
+  const [name, ...rest] = address()
+  if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
+  pages[name](rest).catch(() => {})
+}
 
 async function run() {
   for (const [id, event] of [["search", "input"], ["project", "change"], ["all", "change"]]) $(id).addEventListener(event, showMemories)
@@ -398,15 +406,11 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    addEventListener("hashchange", showPage)
+    // If a dashboard was started again, its address differs from the old one only after the #.
+    addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
-    setInterval(() => {
-      const [name] = address()
-      if (document.hidden || document.activeElement?.tagName === "TEXTAREA" || !reread.includes(name)) return
-      pages[name]().catch(() => {})
-    }, rereadMS)
+    setInterval(() => isLive && readAgain(), rereadMS)
     await follow()
-    $("sentence").textContent = "magicctx-host dashboard has ended."
   } catch (err) {
     $("sentence").textContent = err.message.trim()
   }

@@ -26,7 +26,7 @@ type served struct {
 	dir           string
 	origin, token string
 	secret        string
-	// tells receives the states of the host.
+	// tells takes the states that the test gives to the dashboard.
 	tells chan State
 }
 
@@ -52,6 +52,15 @@ func serve(t *testing.T) *served {
 					err = errors.New("the host does not know the session")
 				}
 				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
+			},
+			Keep: func(_ context.Context, p schema.KeepParams) (r schema.KeepResult, err error) {
+				if p.Session != storetest.Key.Session || p.Harness != schema.HarnessOpenCode || len(p.Tags) != 1 || p.Tags[0] != 2 {
+					return r, fmt.Errorf("no piece %+v", p)
+				}
+				if !p.LetGo {
+					r.KeptUnits = []schema.KeptUnit{{Tag: 2, Kind: "tool", Tool: "read", About: "src/zebra.go\u202e", Tokens: 3040, Waits: true}}
+				}
+				return r, nil
 			},
 			Messages: func(_ context.Context, of store.Key, first, last int, w io.Writer) error {
 				for n := first; n <= last; n++ {
@@ -125,8 +134,8 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// Nobody but the browser with the token gets data: no page of another origin, no other user of the machine, nobody with
-// a token that was used, and no name that was bound to this address.
+// Only the browser with the token gets data. A page of another origin, another user of the machine, a token that was
+// used before, and another name for this address get none.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -163,7 +172,8 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// A browser asks before it sends the header for a page of another origin. Without permission it does not send it.
+	// Before a browser sends the header for a page of another origin, it asks for permission. Without permission, it
+	// does not send the header.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
@@ -203,7 +213,7 @@ func TestWithoutADatabaseThePageIsEmpty(t *testing.T) {
 	}
 }
 
-// A tab sees the newest state at once, and each later one.
+// A tab sees the newest state at once, and then each later state.
 func TestTabsFollowTheHost(t *testing.T) {
 	s := serve(t).enter()
 	s.tells <- State{Away: "no host is running"}

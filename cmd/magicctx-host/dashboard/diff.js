@@ -35,7 +35,7 @@ function changeLine(of, c) {
 
 const side = (name, children) => element("div", {}, element("p", { className: "where" }, name), ...children)
 
-/** Shows the beginning of a text with a sign, and all of it after a click. */
+/** Shows the beginning of a text with the sign …, and all of it after a click. */
 function shorten({ text, more, note }, name) {
   if (note) return [element("p", { className: "missing" }, note)]
   const all = [...text]

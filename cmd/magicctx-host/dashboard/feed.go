@@ -47,8 +47,8 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 	return f.newest, f.changed
 }
 
-// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly misses states,
-// never the newest one.
+// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly may miss states,
+// but never the newest one.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {

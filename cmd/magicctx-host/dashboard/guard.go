@@ -13,14 +13,14 @@ import (
 // secret in the storage of its origin, and sends it with each request as a header. There is no cookie, because a
 // browser sends the cookies of 127.0.0.1 to the servers of all ports, and those may belong to another user.
 //
-// So nobody else gets an answer: no other user of the machine, no page of another origin (a browser sends such a header
-// for no page that the server does not allow), and no name that was bound to this address (DNS rebinding), which is
-// another origin.
+// So nobody else gets an answer. Another user of the machine does not know the secret. For a page of another origin, a
+// browser sends such a header only if the server allows it. A page that reaches this address under another name (DNS
+// rebinding) has another origin, too.
 type guard struct {
 	secret string
 
 	mu sync.Mutex
-	// token is empty when it has been used.
+	// token is empty once it has been used.
 	token string
 }
 

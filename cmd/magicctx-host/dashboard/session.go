@@ -27,16 +27,18 @@ const (
 	maxMessages = 512 << 10
 )
 
-// A sessionPage is the page of one session: what was put away, and what stands for it. All its texts are clean.
+// A sessionPage is the page of one session: what was put away, and what replaces it. All its texts are safe to show.
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
-	// Timeline is absent if the provider has reported no usage yet. Model is the model at whose prices it is drawn.
+	// Timeline is absent if the provider has reported no usage yet. Model is the model whose prices it uses.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
 	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
+	// Kept are the pieces that the user keeps. It is null if no host knows the session: then no piece can be kept.
+	Kept []keptPiece `json:"kept"`
 	// Summaries are the history of the session, the oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
 }
@@ -46,7 +48,7 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the size of the prompt, without and with the bust, for example "61k → 32k tokens".
+	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens".
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest pieces that were taken. More counts the others, and MoreTokens is their size.
@@ -63,6 +65,7 @@ type fact struct {
 
 // A piece is a part of a message that is no longer sent.
 type piece struct {
+	Tag    int    `json:"tag"`
 	Name   string `json:"name"` // for example "§12§ read src/main.go"
 	Tokens string `json:"tokens"`
 	Rule   string `json:"rule,omitzero"`
@@ -81,7 +84,8 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
-// sessions returns the sessions in the database, the newest first. The host tells the page those that are live.
+// sessions returns the sessions in the database, the newest first. The host tells the page which
+// of them are live.
 func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
 	links := []sessionLink{}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
@@ -142,7 +146,14 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		return sessionPage{}, err
 	}
 	out.Timeline, out.Model = timelineOf(journal, prices), format.Clean(row.Provider+"/"+row.Model)
-	taken := piecesOf(dropped, p.about(r, key))
+	about := make(map[int]string)
+	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
+		out.Kept = keptPieces(st.KeptUnits)
+		for _, u := range st.DroppedUnits { // only the host can name the pieces, because it holds the messages
+			about[u.Tag] = u.About
+		}
+	}
+	taken := piecesOf(dropped, about)
 	rows := make(map[int]store.PassRow)
 	for _, pass := range journal {
 		rows[pass.Pass] = pass
@@ -155,20 +166,6 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		out.Busts = append(out.Busts, newBust(pass, rows[pass], taken[pass], removals, summaries))
 	}
 	return out, nil
-}
-
-// about returns the names of the dropped pieces by their tags, for example "src/main.go". Only the host knows them, because
-// it holds the messages of open sessions. Without a host there are none.
-func (p *pages) about(r *http.Request, key store.Key) map[int]string {
-	st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true})
-	if err != nil {
-		return nil
-	}
-	names := make(map[int]string)
-	for _, u := range st.DroppedUnits {
-		names[u.Tag] = u.About
-	}
-	return names
 }
 
 // putAway returns the requests that were busts or that have taken something, in order.
@@ -197,7 +194,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 			size += d.InputTokens
 		}
 		taken[d.Edit.Pass] = append(taken[d.Edit.Pass], piece{
-			Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
+			Tag: d.Tag, Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
 			Now: view.StandIn(d.Edit.Kind, d.Tag), size: size,
 		})
 	}
@@ -252,7 +249,7 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 	return b
 }
 
-// coveredBefore returns the last message that summaries stood for before a request.
+// coveredBefore returns the number of the last message that summaries had replaced before a request.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	for before, all := range removals {
 		for _, rm := range all {
@@ -264,7 +261,7 @@ func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) 
 	return through
 }
 
-// standing names the summaries that stand for messages now.
+// standing names the summaries that now replace the messages first to last.
 func standing(first, last int, summaries []chronicle.Compartment) string {
 	var titles []string
 	for _, c := range summaries {
@@ -286,7 +283,7 @@ func clean(c *chronicle.Compartment) {
 	}
 }
 
-// A messageText is a range of messages, word for word. IsCut reports that the text is longer.
+// A messageText is a range of messages, word for word. IsCut means that the text goes on.
 type messageText struct {
 	Text  string `json:"text"`
 	IsCut bool   `json:"isCut"`
@@ -308,7 +305,7 @@ func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	return m, err
 }
 
-// A bounded keeps the beginning of what is written, and refuses the rest with errFull.
+// A bounded keeps what is written up to a number of bytes, and refuses the rest with errFull.
 type bounded struct {
 	strings.Builder
 	left int

@@ -64,7 +64,8 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
-	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart leaves it out.
+	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
+	// chart leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
@@ -89,13 +90,32 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
 			{"provider", "read 20k of 32k tokens from its cache"},
 			{"pieces", "tokens by rule: tool reclaim 3k"},
-		}, Pieces: []piece{{Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
+		}, Pieces: []piece{{Tag: 2, Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
 	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
 		t.Errorf("the sessions are %s", body)
 	}
 	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestPiecesAreKeptAndLetGo(t *testing.T) {
+	s := serve(t).enter()
+	storeSession(t, s.dir)
+	for _, step := range []struct {
+		wish   string
+		status int
+		want   string
+	}{
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2]}`, http.StatusOK, `[{"tag":2,"name":"§2§ read src/zebra.go","tokens":"3k","state":"it comes back when`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[2],"letGo":true}`, http.StatusOK, `[]`},
+		{`{"harness":"opencode","session":"` + storetest.Key.Session + `","tags":[99]}`, http.StatusUnprocessableEntity, "no piece"},
+		{`{`, http.StatusUnprocessableEntity, "read the number"},
+	} {
+		if status, body := s.api("POST", "/api/keep", step.wish); status != step.status || !strings.HasPrefix(body, step.want) {
+			t.Errorf("%s: %d %s, want %d and %q", step.wish, status, body, step.status, step.want)
+		}
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
-	// Directories are those of the known sessions, from which a person chooses. Without a directory, only the user's own
-	// file counts.
+	// Directories are the directories of the known sessions. A person chooses one of them, or none: then only the
+	// user's own file counts.
 	Directories []string `json:"directories"`
 }
 
@@ -58,17 +58,17 @@ func (p *pages) place(r *http.Request, harness, directory string) (config.Option
 	return o, err
 }
 
-// A settingChange is the user's change of one key of the own file.
+// A settingChange is the user's change of one key in the user's own file.
 type settingChange struct {
 	Harness   string  `json:"harness"`
-	Directory string  `json:"directory"` // only the effects depend on it: a project's file is never written
+	Directory string  `json:"directory"` // only the shown effects depend on it: a project's file is never written
 	Key       string  `json:"key"`
 	Value     *string `json:"value"` // JSON; without it, the key is removed
-	// Seen is the version of the file that the person has seen. Without it, nothing is written.
+	// Seen is the version of the file that the person has seen. If Seen is empty, nothing is written.
 	Seen string `json:"seen"`
 }
 
-// A plannedChange shows a change before and after it is written.
+// A plannedChange describes a change, both before and after it is written.
 type plannedChange struct {
 	File    string          `json:"file"`
 	Version string          `json:"version"`
@@ -77,7 +77,7 @@ type plannedChange struct {
 	When    string          `json:"when"`
 }
 
-// changeSetting shows the change of a key, or writes it if the person has seen it.
+// changeSetting describes the change of a key. If the person has already seen the change, changeSetting also writes it.
 func (p *pages) changeSetting(r *http.Request) (plannedChange, error) {
 	var c settingChange
 	var out plannedChange

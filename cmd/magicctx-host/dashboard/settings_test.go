@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// Only directories with a session are read, so a page cannot find out what other directories hold.
+// Only the files of directories with a session are read. So nobody can use the page to find out what other directories
+// hold.
 func TestSettingsNameTheirFile(t *testing.T) {
 	s := serve(t).enter()
 	home, known, other := t.TempDir(), t.TempDir(), t.TempDir()
@@ -42,7 +43,8 @@ func TestSettingsNameTheirFile(t *testing.T) {
 	}
 }
 
-// A person sees a change before it is written. Only the user's own file is written, and not over an edit of somebody else.
+// A person sees a change before it is written. Only the user's own file is written, and never if somebody else has
+// edited it meanwhile.
 func TestASettingIsChanged(t *testing.T) {
 	s := serve(t).enter()
 	home, project := t.TempDir(), t.TempDir()
@@ -86,7 +88,7 @@ func TestASettingIsChanged(t *testing.T) {
 		change settingChange
 		want   string
 	}{
-		{change, "edited in the meantime"}, // the version is that of the file before
+		{change, "edited in the meantime"}, // Seen is the version before the change above
 		{settingChange{Harness: "pi", Key: "protected_tags", Value: text("300")}, "takes a whole number from 1 to 100"},
 		{settingChange{Harness: "pi", Key: "protected_tags\x1b[2J", Value: text("3")}, "not a known key"},
 		{settingChange{Harness: "pi", Directory: home, Key: "protected_tags", Value: text("3")}, "knows no session"},

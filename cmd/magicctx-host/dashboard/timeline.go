@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// timelineOf draws the journal of a session at the prices of its model today. It returns nil if no request has a usage. The
-// journal does not hold the sizes of the answers, so the bill is that of the prompts.
+// timelineOf draws the journal of a session at the prices of its model today. It returns nil if no request has a usage.
+// The journal does not hold the sizes of the answers, so the bill covers only the prompts.
 func timelineOf(journal []store.PassRow, prices models.LimitsRow) *page.Timeline {
 	var passes []*replay.Pass
 	isKnown := false
@@ -21,7 +21,7 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow) *page.Timeline
 			p.Tokens = promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
 			p.Bill = promptcache.Bill(p.Tokens, schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
 		} else if !row.Bust {
-			continue // the provider has not answered it, or has not said how large it was
+			continue // the provider has not answered the request, or has not reported its size
 		}
 		passes = append(passes, p)
 	}

@@ -20,7 +20,7 @@ import (
 type workspacesPage struct {
 	Workspaces []memories.Workspace `json:"workspaces"`
 	Categories []string             `json:"categories"`
-	// Directories are those of the known sessions. Only their projects can join.
+	// Directories are the directories of the known sessions. Only their projects can join.
 	Directories []string `json:"directories"`
 }
 

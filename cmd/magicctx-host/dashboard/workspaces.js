@@ -19,7 +19,7 @@ function workspaceCard(w, page) {
     element("p", {}, afterQuestion("remove workspace", `remove workspace ${w.name}`, "Its projects keep their own memories.", () => changeWorkspace({ action: "remove", name: w.name }))))
 }
 
-/** Makes a button whose first click only asks. */
+/** Makes a button whose first click only asks for confirmation. */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})
   const offer = button(text, label, () => {

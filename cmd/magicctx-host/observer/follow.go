@@ -20,7 +20,8 @@ const (
 	refreshEvery = 5 * time.Second
 	// retryEvery is the interval between two attempts to reach a host.
 	retryEvery = time.Second
-	// reportPause is the shortest time between two reports. Without it, several busy sessions would cause many a second.
+	// reportPause is the shortest time between two reports. Without it, several busy sessions would cause many reports
+	// a second.
 	reportPause = 100 * time.Millisecond
 )
 
@@ -125,7 +126,7 @@ func (in *inbox) take() []schema.SessionStatus {
 func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.StatusResult {
 	st.Sessions = slices.Clone(st.Sessions)
 	for _, s := range changed {
-		s.Memories, s.Notes, s.Panel = 0, 0, nil // as in the list of all sessions
+		s.Memories, s.Notes, s.Panel = 0, 0, nil // the list of all sessions has none of these either
 		i := slices.IndexFunc(st.Sessions, func(old schema.SessionStatus) bool { return isSame(old, s) })
 		if i < 0 {
 			i = len(st.Sessions)

@@ -29,28 +29,30 @@ func OtherProgram(st schema.StatusResult) []schema.Warning {
 }
 
 // Status asks the running host for its status.
-func Status(ctx context.Context, endpoint daemon.Endpoint) (st schema.StatusResult, err error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	client, err := Greet(ctx, endpoint, nil)
-	if err != nil {
-		return st, err
-	}
-	defer client.Close(ctx)
-	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+func Status(ctx context.Context, endpoint daemon.Endpoint) (schema.StatusResult, error) {
+	return ask[schema.StatusResult](ctx, endpoint, schema.MethodStatus, schema.StatusParams{})
 }
 
 // Session asks the running host for the status of one session.
-func Session(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStatusParams) (st schema.SessionStatus, err error) {
+func Session(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	return ask[schema.SessionStatus](ctx, endpoint, schema.MethodSessionStatus, p)
+}
+
+// Keep tells the running host which pieces of a session the user keeps.
+func Keep(ctx context.Context, endpoint daemon.Endpoint, p schema.KeepParams) (schema.KeepResult, error) {
+	return ask[schema.KeepResult](ctx, endpoint, schema.MethodSessionKeep, p)
+}
+
+func ask[T any](ctx context.Context, endpoint daemon.Endpoint, method string, params any) (result T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	client, err := Greet(ctx, endpoint, nil)
 	if err != nil {
-		return st, err
+		return result, err
 	}
 	defer client.Close(ctx)
-	err = client.Call(ctx, schema.MethodSessionStatus, p, &st)
-	return st, err
+	err = client.Call(ctx, method, params, &result)
+	return result, err
 }
 
 // Greet connects to the running host as an observer, which has no sessions.

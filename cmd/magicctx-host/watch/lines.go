@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
-// Plain prints the status, and then each event in a line, until ctx ends. It never draws a line again.
+// Plain prints the status, and then each event in a line, until ctx ends. It never changes a line that is already
+// printed.
 func Plain(ctx context.Context, o Options, w io.Writer) error {
 	v := o.live()
 	v.Away = ""

@@ -26,7 +26,7 @@ function answersTo(all: ChatMessage[], i: number): ChatMessage[] {
   return all.slice(i + 1, end < 0 ? undefined : end)
 }
 
-/** Each call is answered directly after its message, and each answer has its call there. */
+/** Each call is answered directly after its message, and each answer belongs to a call of that message. */
 const callsHaveResults: Rule = (body) => {
   const all = messages(body)
   const found: Finding[] = []

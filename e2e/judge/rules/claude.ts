@@ -100,7 +100,7 @@ const lastIsUser: Check = ({ turns }) => {
   return last && last.role !== "user" ? [{ where: `messages[${turns.length - 1}]`, detail: `the last message is the ${last.role}'s` }] : []
 }
 
-/** Bedrock wants user and assistant in turn. Anthropic merges neighbours of one role. */
+/** Bedrock requires that user and assistant take turns. Anthropic joins neighbouring messages of one role. */
 const rolesAlternate: Check = ({ turns }) =>
   turns.flatMap((t, i) => (turns[i - 1]?.role === t.role ? [{ where: `messages[${i}]`, detail: `two messages of the ${t.role} in a row`, key: t.role }] : []))
 

@@ -1,7 +1,7 @@
 /**
  * A fake of OpenCode 2: a server that plays sessions as the source of release 2.0.26 says. It loads the bundled plugin,
- * calls its hooks, and sends Anthropic's requests. Its HTTP interface is the part of OpenCode 2's that package opencode2
- * calls. So the sessions of the tests can be played where no OpenCode 2 can be installed.
+ * calls its hooks, and sends Anthropic's requests. Its HTTP interface is the part of OpenCode 2's interface that
+ * package opencode2 calls. So the sessions of the tests can be played where no OpenCode 2 can be installed.
  *
  *     bun e2e/opencode2/fake/main.ts --port 4567
  */

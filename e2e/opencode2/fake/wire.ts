@@ -132,7 +132,7 @@ function image(mime: string, data: string): object {
   return { type: "image", source: { type: "base64", media_type: mime, data } }
 }
 
-/** An answer of the provider that is no answer of the model. */
+/** An error that the provider answers in place of the model. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: string

@@ -84,7 +84,7 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 		}
 		return
 	}
-	if field.Type == reflect.TypeFor[schema.Dreamer]() { // if the user uncomments the whole file, this block does not switch its agent on
+	if field.Type == reflect.TypeFor[schema.Dreamer]() || field.Type == reflect.TypeFor[schema.Sidekick]() { // if the user uncomments the whole file, such a block does not switch its agent on
 		prefix += "// "
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))
@@ -152,7 +152,7 @@ func valueAt(obj *hujson.Object, name string) hujson.Value {
 	return hujson.Value{}
 }
 
-// textOf returns the string in v, empty if it is none.
+// textOf returns the string in v, or "" if v is no string.
 func textOf(v hujson.Value) string {
 	if literal, ok := v.Value.(hujson.Literal); ok && literal.Kind() == '"' {
 		return literal.String()

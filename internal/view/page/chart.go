@@ -121,8 +121,7 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// average returns the mean value in a column. So the area below the curve stays right, and this area stands for the
-// bill.
+// average returns the mean value in a column. So the area below the curve, which stands for the bill, stays right.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {

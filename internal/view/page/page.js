@@ -5,7 +5,7 @@
 const sessions = [...document.querySelectorAll(".session")]
 const money = (x) => (x === 0 ? "$0" : x >= 100 ? "$" + x.toFixed(0) : x >= 0.0995 ? "$" + x.toFixed(2) : x >= 0.00995 ? "$" + x.toFixed(3) : "$" + x.toFixed(4))
 const scaled = (x) => (x < 99.95 ? String(Math.round(x * 10) / 10) : x.toFixed(0))
-// As the numbers of the page itself, for example 999, 12.9k and 4.1M.
+// Formats a number as the page itself does, for example 999, 12.9k and 4.1M.
 const number = (n) => (n < 1000 ? String(n) : n < 999500 ? scaled(n / 1e3) + "k" : scaled(n / 1e6) + "M")
 
 class Chart {
@@ -26,7 +26,7 @@ class Chart {
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
-  /** Reads the data when the session is first shown: a trace may hold many. */
+  /** Reads the data when the session is first shown: a trace may hold many sessions. */
   show() {
     if (this.data) return
     this.data = JSON.parse(this.source.textContent)
@@ -84,7 +84,7 @@ class Chart {
     return this.nearBust(event, passes, (this.data.width / plot.width) * 7) ?? Math.floor(passes)
   }
 
-  /** In the lane of the busts the pointer finds the nearest one, however narrow a pass is. */
+  /** In the lane of the busts the pointer selects the nearest bust, however narrow a pass is. */
   nearBust(event, passes, reach) {
     const lane = this.stage.querySelector(".lane")?.getBoundingClientRect()
     if (!lane || event.clientY < lane.top || event.clientY > lane.bottom) return undefined
@@ -95,7 +95,7 @@ class Chart {
 
   key(event) {
     if (event.key === "Enter") {
-      event.preventDefault() // the row that gets the focus would take the key for its own, and close again
+      event.preventDefault() // otherwise the row that gets the focus would also get the key, and close again
       return this.tell(this.at)
     }
     const { busts, pass } = this.data

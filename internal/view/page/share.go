@@ -16,8 +16,9 @@ import (
 // codes are the fields whose texts are codes of this program, for example the cause "pressure".
 var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Reason", "Edit", "Unit", "Rule", "Route", "Routes", "MadeBy", "Currency", "Spending"}
 
-// Share makes a summary fit for others, in place. With withTexts, it only replaces credentials. Otherwise it removes every
-// text that is no code of this program: names of sessions, models, files and tools, and what was said. Numbers stay.
+// Share makes a summary, in place, fit to be shown to others. With withTexts, it only replaces credentials. Otherwise
+// it removes every text that is no code of this program: names of sessions, models, files and tools, and what was said.
+// Numbers stay.
 func Share(s *replay.Summary, withTexts bool) {
 	if withTexts {
 		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return withoutSecrets(text) })

@@ -306,10 +306,9 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 	}
 }
 
-// A trace holds every session of its harness process. Figures over several sessions would
-// describe none of them.
-// A replay said "force" where the status said "85% full". A request without new edits was "steady", although it counted as
-// a bust because the harness had changed sent messages.
+// A trace holds every session of its harness process. Figures over several sessions would describe none of them. Once,
+// a replay said "force" where the status said "85% full". And it called a request without new edits "steady", although
+// the request was a bust, because the harness had changed sent messages.
 func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	steady := func(cause, bust string) *replay.Pass {
 		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}

@@ -1,5 +1,5 @@
 -- The chunks of the messages ?2 to ?3 of a session, with the conditions of candidates.sql. Files are left out, because
--- their row has moved to their last use.
+-- a file has only one row, at the message of its last use.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context, c.session

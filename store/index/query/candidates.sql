@@ -1,6 +1,7 @@
--- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks: of it, only the
--- messages up to ?3 count, and the parts of later ones that ?5 lists. ?4 is the only project to search, or 0. ?7 to
--- ?11 are the only kinds, role, harness and session, and the oldest time; empty or 0 if all count.
+-- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks. Of this session, only the
+-- messages up to ?3 count, and the parts of later messages that ?5 lists. ?4 is the only project to search, or 0 for
+-- all. ?7 to ?11 are the only kinds, role, harness and session, and the oldest time. If one of them is empty or 0, it
+-- leaves out nothing.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context, c.session

@@ -1,5 +1,5 @@
--- The memories of a project, or of all projects if ?1 is ''. ?2 also selects those that are not active. Of the active
--- ones, those that have expired at ?3 are left out. If ?4 is not 0, only the memory with this id.
+-- The memories of a project, or of all projects if ?1 is ''. If ?2 is true, memories that are not active are included.
+-- Active memories that have expired at ?3 are left out. If ?4 is not 0, only the memory with this id is selected.
 SELECT
 	id, project, category, content, importance, source, source_harness, source_session, source_message,
 	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, '', test, doubt

@@ -1,5 +1,5 @@
--- Of the memories that the historian has learned for a project, deletes all but the newest ones. Memories that a user
--- or an agent has stored, or made permanent, stay.
+-- Deletes all but the newest of the memories that the historian has learned for a project. Memories that a user or an
+-- agent has stored, or made permanent, stay.
 DELETE FROM memories
 WHERE id IN (
 	SELECT id

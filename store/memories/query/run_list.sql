@@ -1,5 +1,5 @@
--- The newest runs of all agents, the newest first. A call of an agent does not name its run, so the calls of a run are those
--- that the agent made for its project while the run was under way. If two runs were under way at a time, their money is NULL.
+-- The newest runs of all agents, the newest first. A call of an agent does not name its run, so the calls of a run are
+-- the calls that the agent made for its project during the run. If two runs overlapped, their money is NULL.
 WITH newest AS (
 	SELECT r.*, coalesce(s.project, substr(r.subject, length('project ') + 1)) AS project, coalesce(s.title, '') AS title, coalesce(s.directory, '') AS directory
 	FROM agent_runs AS r LEFT JOIN sessions AS s USING (harness, session_id)

@@ -1,5 +1,5 @@
--- All sessions that have messages of version 2, those that were used last first. The table of sessions is session_v2
--- or, in a beta, session.
+-- All sessions that have messages of version 2, most recently used first. The table of sessions is session_v2 or, in a
+-- beta, session.
 SELECT m.session_id, coalesce(s.directory, ''), max(m.time_updated) || ' ' || count(*) || ' ' || max(m.seq), count(*)
 FROM session_message m
 LEFT JOIN session_v2 s ON s.id = m.session_id

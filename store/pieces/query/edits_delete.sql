@@ -1,4 +1,5 @@
--- Injected blocks and reasoning stay off the wire. A message that shows a unit again is no empty shell.
+-- Edits that remove injected blocks and reasoning stay. A message that shows a unit again is no empty shell, so its
+-- shell edit is deleted, too.
 DELETE FROM edits
 WHERE harness = ?1 AND session_id = ?2 AND (
 	tag = ?3 AND kind IN ('clamp', 'withhold', 'skeleton', 'drop', 'compress')

@@ -1,5 +1,5 @@
-// The part of Solid that OpenCode provides in its terminal to a plugin. No package of that name is installed here, so an
-// import that the bundler follows fails at once.
+// The part of Solid that OpenCode provides in its terminal to a plugin. No package of that name is installed here: if
+// the bundler followed an import of it, the build would fail at once.
 
 declare module "solid-js" {
   export function createSignal<T>(value: T): [() => T, (set: () => T) => unknown]
@@ -12,7 +12,9 @@ declare module "@opentui/solid" {
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void
-  /** Shows the elements that a function returns, and calls it again after a change of what it has read. */
+  /**
+   * Shows the elements that a function returns, and calls the function again when a signal that it has read changes.
+   */
   export function insert(parent: Element, elements: () => Element[]): unknown
   export function setProp(element: Element, name: string, value: unknown): unknown
   export function effect(body: () => void): void

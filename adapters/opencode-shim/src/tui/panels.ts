@@ -2,7 +2,7 @@ import type { Panel } from "@magicctx/shim-core"
 import type { Element, Solid } from "./solid.ts"
 import type { View } from "./view.ts"
 
-/** The colours of OpenCode's theme, as its renderer takes them. */
+/** The colours of OpenCode's theme, in the form that its renderer reads. */
 export interface Colours {
   text: unknown
   muted: unknown
@@ -11,7 +11,7 @@ export interface Colours {
   work?: unknown
 }
 
-/** The columns of the bar. The sidebar of both versions of OpenCode has one more. */
+/** The width of the bar, in columns. In both versions of OpenCode, the sidebar is one column wider. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1
@@ -29,10 +29,10 @@ const looks: Record<string, { cell: string; colour: string }> = {
 }
 /** A source that only a newer host knows. */
 const unknownLook = { cell: "=", colour: "#808080" }
-/** Colours of a theme that has none of its own for this. */
+/** The colours that are used if a theme has none for the purpose. */
 const usual = { notice: "#d7af5f", alarm: "#d75f5f", work: "#87af87" }
 
-/** The panels in a terminal, by session, and the elements that show them. */
+/** The panels in a terminal, one per session, and the elements that show them. */
 export class Panels {
   private views: ReadonlyMap<string, View> = new Map()
   private solid!: Solid
@@ -59,7 +59,7 @@ export class Panels {
     this.show?.(this.views)
   }
 
-  /** One line about a session. It is cut at the end if there is no room. */
+  /** One line about a session. It is cut at its end if it is too long. */
   line(session: () => string, textOf: (panel: Panel) => string): Element {
     const text = this.text(() => {
       const { panel, note = "" } = this.viewOf(session())

@@ -36,8 +36,8 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     }
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
-    // The event session.error, whose error is in children, is more exact than the answer to the call, for example
-    // about an unknown model.
+    // The error of the event session.error, which is stored in children, is more exact than the error in the answer to
+    // the call, for example about an unknown model.
     const isSpent = stepsOf.get(id) === 0
     return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {
@@ -66,8 +66,8 @@ interface ChildMessage {
 }
 
 /**
- * The result of a run with these messages. The host reads the messages. If the shim itself ended the run, the shim's
- * reason replaces OpenCode's error.
+ * Returns the result of a run that ended with these messages. The host interprets the messages. If the shim itself
+ * ended the run, the shim's reason replaces OpenCode's error.
  */
 function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))

@@ -8,7 +8,7 @@ export function handlers(client: Client): Handlers {
 
   return {
     async [Method.ModelLimits]({ model }) {
-      // This asks for the whole catalogue, because OpenCode has no smaller question.
+      // OpenCode can only return the whole catalogue.
       providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
       try {
         return modelLimits(await providers, model.provider, model.id)
@@ -33,8 +33,8 @@ export async function store(client: Client, sessions: Sessions, session: string,
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
     const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
-    // The message becomes the newest user message, and the newest user message decides which agent and model run the
-    // next turn.
+    // The stored text becomes the newest user message, and that message decides which agent and model run the next
+    // turn.
     if (agent) body.agent = agent
     if (model) {
       body.model = { providerID: model.providerID, modelID: model.modelID }
@@ -42,7 +42,7 @@ export async function store(client: Client, sessions: Sessions, session: string,
     }
     await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
   }
-  // OpenCode makes a title only as long as the session has one message of a user, and this message would count as the
+  // OpenCode makes a title only while the session has exactly one message of the user. The stored text would count as a
   // second one.
   await sessions.whenIdle(session, async () => {}, signal)
   if (await sessions.isUntitled(session)) throw new Error("OpenCode has not made a title for the session yet")

@@ -5,8 +5,8 @@ import type { Config } from "./opencode.ts"
 /**
  * Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. OpenCode's
  * server (Effect) also reads this error as an empty HTTP response with the status 204, so it sends that response and
- * logs no error. A server that does not know this form answers with the status 500 and logs a stack, which does no
- * other harm.
+ * logs no error. A server that does not know this form of an error answers with the status 500 and logs a stack, which
+ * does no other harm.
  */
 export class CommandDone extends Error {
   override name = "MagicctxCommandDone"

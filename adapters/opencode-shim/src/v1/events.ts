@@ -36,7 +36,8 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   if (!instance.wants(Method.Event)) return
   // A refusal of OpenCode's own compaction says nothing about the session's prompt.
   if (event.type === "session.error" && session && instance.sessions.aside.has(session)) return
-  // OpenCode writes a user message again after each step, with all diffs of the turn in it.
+  // The shim does not forward this event: OpenCode writes a user message again after each step, with all diffs of the
+  // turn in it.
   if (event.type === "message.updated" && info?.role === "user") return
   // The host binds the thinking of an answer when the answer ends: OpenCode may be restarted before the next pass.
   const sent = session && info?.time?.completed !== undefined ? instance.passes.sent(session) : undefined

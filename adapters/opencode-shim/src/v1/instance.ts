@@ -30,7 +30,7 @@ export class Instance extends PluginInstance {
   private readonly notices = new Notices((message, duration) => {
     this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning", duration } }).catch(() => {})
   })
-  /** Warnings for OpenCode's log, while OpenCode accepts no calls yet. */
+  /** Warnings that wait until OpenCode accepts calls and can log them. */
   private unlogged: string[] = []
   private acceptsCalls = false
 
@@ -67,8 +67,9 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores the answer to a command in the session, so that it stays on the screen. The model does not receive it.
-   * While a turn runs, this does nothing and returns false: OpenCode would call the model once more.
+   * Stores the answer to a command in the session, so that it stays on the screen. The model does not receive it. While
+   * a turn runs, this does nothing and returns false, because a new message would make OpenCode call the model once
+   * more.
    */
   async leave(session: string, text: string): Promise<boolean> {
     if (this.sessions.isRunning(session)) return false

@@ -136,27 +136,45 @@ export interface Params {
 
 export interface ToolRegistration {
   description: string
-  /** Empty: tool.definition sets the schema, which then reaches the model unchanged. */
+  /** Always empty: the hook tool.definition sets the schema, which then reaches the model unchanged. */
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }
 
-/** What OpenCode hands to a plugin of its screen, which is in the same process as the server, but in another thread. */
+/** What OpenCode passes to the plugin of its screen. The screen runs in the server's process, but in another thread. */
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
-  readonly ui: { toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void }
+  readonly renderer: { readonly height: number }
+  readonly ui: {
+    toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
+    readonly dialog: {
+      /** Shows what a function draws in place of the present dialog. It calls closed when that leaves the screen. */
+      replace(render: () => unknown, closed?: () => void): void
+      clear(): void
+      setSize(size: "medium" | "large"): void
+    }
+    DialogSelect(props: { title: string; options: ListOption[]; onSelect(option: { value: unknown }): void }): unknown
+    DialogConfirm(props: { title: string; message: string; onConfirm(): void }): unknown
+    DialogPrompt(props: { title: string; value?: string; onConfirm(value: string): void }): unknown
+  }
   readonly keymap: { registerLayer(layer: { commands: PaletteCommand[]; bindings: never[] }): unknown }
   readonly slots: { register(plugin: { order?: number; slots: Record<string, (context: unknown, props: SlotProps) => unknown> }): string }
-  readonly client: { session: { command(of: { sessionID: string; command: string; arguments: string }): Promise<{ error?: unknown }> } }
+  readonly state: { readonly path: { readonly directory: string } }
   readonly lifecycle: { onDispose(stop: () => void): unknown }
+}
+
+interface ListOption {
+  title: string
+  value: unknown
+  description?: string
 }
 
 interface SlotProps {
   readonly session_id: string
 }
 
-/** A command in the palette. It has no name after a slash: the server's half has registered that. */
+/** A command in the palette. It has no slash name, because the server's half has registered that name. */
 export interface PaletteCommand {
   readonly namespace: "palette"
   readonly name: string

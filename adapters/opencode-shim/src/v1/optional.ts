@@ -11,7 +11,7 @@ export async function chatMessage(instance: Instance, input: { sessionID: string
   await instance.sessions.prompted(input.sessionID, output.message, first?.text)
 }
 
-/** Lets the host remove its tags from a text, if the host wants to be asked. */
+/** Lets the host remove its tags from a text, if the host has asked for this call. */
 export async function textComplete(instance: Instance, input: { sessionID: string; messageID?: string }, output: { text: string }): Promise<void> {
   const { sessionID: session, messageID: message } = input
   if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(session)) return

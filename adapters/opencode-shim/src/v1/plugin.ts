@@ -8,7 +8,7 @@ import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
-/** How long OpenCode's start may wait for the host, in ms. Tools cannot be registered later. */
+/** How long OpenCode's start may wait for the host, in ms. It waits, because tools cannot be registered later. */
 const startMS = 2_000
 
 /**

@@ -40,7 +40,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   }
 }
 
-/** How long the request of a hidden agent waits for the end of its turn. */
+/** How long the request after an agent's last step waits until the turn is aborted, in ms. */
 const abortMS = 1_000
 
 /**
@@ -56,8 +56,8 @@ async function endBehindLastStep({ client }: Instance, session: string, messages
 }
 
 /**
- * Bounds the answer of a hidden agent. A provider adds a budget for thinking to the bound, so the agent gets none. If
- * OpenCode sets no bound, the provider knows none.
+ * Bounds the answer of a hidden agent. A provider adds a budget for thinking to the bound, so the agent gets no such
+ * budget. If OpenCode sets no bound, the shim sets none either, because the provider does not support one.
  */
 export function params({ sessionID }: { sessionID: string }, output: Params): void {
   const most = outputOf.get(sessionID)

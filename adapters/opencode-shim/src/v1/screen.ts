@@ -1,6 +1,7 @@
-import { acquireHost, asError, askStatus, Host, locateHost, Method, openLog, ProtocolMajor, ProtocolMinor, RpcError, startHost, type Lease, type Log, type Opening, type SessionStatus } from "@magicctx/shim-core"
-import { Panels } from "../tui/panels.ts"
-import { claimTerminal, loadSolid } from "../tui/solid.ts"
+import { acquireHost, asError, askStatus, executeCommand, Host, locateHost, Method, openLog, ProtocolMajor, ProtocolMinor, RpcError, startHost, walk, type Choice, type Dialogs, type Lease, type Log, type Opening, type SessionStatus } from "@magicctx/shim-core"
+import { dialogsOf, showText, type Stack } from "../tui/dialogs.ts"
+import { Panels, type Colours } from "../tui/panels.ts"
+import { claimTerminal, loadSolid, type Solid } from "../tui/solid.ts"
 import { noRequest, viewOf, type View } from "../tui/view.ts"
 import type { Screen } from "./opencode.ts"
 
@@ -12,8 +13,9 @@ const order = 150
 /** How long a request to follow a session may take, in ms. */
 const followMS = 2_000
 
-/** The host's commands in the palette. The server's half runs them, as it does after a slash. */
+/** The host's commands in the palette. */
 const commands = [
+  { name: "ctx-menu", title: "magicctx: status, search, memories, what was taken out" },
   { name: "ctx-status", title: "Show the whole status of the context" },
   { name: "ctx-flush", title: "Free space with the next request" },
   { name: "ctx-wrapup", title: "Summarise all but the newest turns" },
@@ -43,8 +45,21 @@ class Half {
   private lease: Lease | undefined
   private opening: Opening | undefined
   private isLinked = false
+  private solid: Solid | undefined
+  private dialogs: Dialogs | undefined
   /** The session on the screen, or the last one. */
   private session = ""
+  /** OpenCode's dialogs, of which one is shown at a time. */
+  private readonly stack: Stack = {
+    show: (render, closed) => this.api.ui.dialog.replace(render, closed),
+    makeLarge: () => this.api.ui.dialog.setSize("large"),
+    clear: () => this.api.ui.dialog.clear(),
+    height: () => this.api.renderer.height,
+    colours: (): Colours => {
+      const { text, textMuted: muted, warning: notice, error: alarm, success: work } = this.api.theme.current
+      return { text, muted, notice, alarm, work }
+    },
+  }
 
   constructor(api: Screen, log: Log) {
     this.api = api
@@ -57,10 +72,17 @@ class Half {
       commands: commands.map(({ name, title }) => ({ namespace: "palette", name: `magicctx.${name}`, title, desc: `/${name}`, category: "magicctx", run: () => void this.run(name) })),
       bindings: [],
     })
-    const { effect, ...rest } = await solid()
-    panels.attach({ effect, ...rest }, () => {
-      const { text, textMuted: muted, warning: notice, error: alarm, success: work } = api.theme.current
-      return { text, muted, notice, alarm, work }
+    this.solid = await solid()
+    const { effect } = this.solid
+    panels.attach(this.solid, this.stack.colours)
+    this.dialogs = dialogsOf(this.stack, this.solid, {
+      select: (title, options) => {
+        const chosen = this.ask<Choice>((done) => api.ui.DialogSelect({ title, options, onSelect: ({ value }) => done(value as Choice) }))
+        this.stack.makeLarge()
+        return chosen
+      },
+      confirm: (title, message) => this.ask<boolean>((done) => api.ui.DialogConfirm({ title, message, onConfirm: () => done(true) })),
+      ask: (title, value = "") => this.ask<string>((done) => api.ui.DialogPrompt({ title, value, onConfirm: done })),
     })
     const shown = (element: (session: () => string) => unknown) => (_: unknown, props: { readonly session_id: string }) => {
       effect(() => this.opened(props.session_id))
@@ -80,7 +102,7 @@ class Half {
     this.lease?.release()
   }
 
-  /** A session has appeared on the screen. Until the first one, nothing runs. */
+  /** Called when a session appears on the screen. Before the first one, nothing runs. */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -97,7 +119,10 @@ class Half {
     )
   }
 
-  /** There is a new connection, or it is lost. The host on a new one may not know which session is on the screen. */
+  /**
+   * Called when there is a new connection, and when it is lost. The host of a new connection may not know which session
+   * is on the screen.
+   */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()
@@ -124,17 +149,31 @@ class Half {
     this.panels.set(session, view)
   }
 
-  /** Runs a command of the host in the session on the screen. */
-  private async run(command: string): Promise<void> {
-    const { api } = this
-    const { name, params } = api.route.current
-    const tell = (message: string) => api.ui.toast({ title: "magicctx", message, variant: "warning" })
-    if (name !== "session" || typeof params?.sessionID !== "string") return tell(`/${command} is about a session: open one first.`)
-    try {
-      const { error } = await api.client.session.command({ sessionID: params.sessionID, command, arguments: "" })
-      if (error) tell(`/${command} has failed.`)
-    } catch (err) {
-      tell(`/${command}: ${asError(err).message}`)
-    }
+  /** Shows a dialog until the user answers or closes it. */
+  private ask<T>(make: (done: (answer: T) => void) => unknown): Promise<T | undefined> {
+    const { stack } = this
+    return new Promise((resolve) => {
+      const done = (answer: T) => {
+        resolve(answer)
+        stack.clear()
+      }
+      stack.show(() => make(done), () => resolve(undefined))
+    })
+  }
+
+  /** Runs a command of the host in the session on the screen, and those that the user then chooses. */
+  private async run(name: string): Promise<void> {
+    const { api, dialogs, solid, stack } = this
+    const { name: shown, params } = api.route.current
+    const session = params?.sessionID
+    if (shown !== "session" || typeof session !== "string") return api.ui.toast({ title: "magicctx", message: `/${name} is about a session: open one first.`, variant: "warning" })
+    this.opened(session)
+    const { host } = this.lease!
+    const { directory } = api.state.path
+    const answer = await walk((command, args) => executeCommand(host, { harness, session, directory, command, arguments: args }), dialogs, name, "")
+    if (!answer) return
+    const { title = "magicctx", message, variant, stays } = answer
+    if (stays && solid) showText(stack, solid, title, message)
+    else api.ui.toast({ title, message, variant })
   }
 }

@@ -21,10 +21,10 @@ export interface Conversation {
  */
 export const children = new Map<string, unknown>()
 
-/** How many steps each hidden agent may take, by its session. */
+/** How many steps each hidden agent may take, by the id of the agent's session. */
 export const stepsOf = new Map<string, number>()
 
-/** How many tokens an answer of each hidden agent may have, by its session. */
+/** How many tokens each answer of a hidden agent may have, by the id of the agent's session. */
 export const outputOf = new Map<string, number>()
 
 /** The id of the process that runs a hidden agent in this session; 0 if no hidden agent runs in it. */
@@ -49,7 +49,7 @@ export class Sessions extends Turns {
   private readonly unread = new Map<string, Set<string>>()
   /** The shim's own messages that OpenCode is storing now. None of them asks for an answer. */
   private readonly storing = new Map<string, Set<{ text: string; done: Promise<void> }>>()
-  /** The time at which OpenCode had stored the shim's last message, in ms. */
+  /** The time at which OpenCode finished storing the shim's last message, by session, in ms. */
   private readonly storedAt = new Map<string, number>()
   /** The number of turns that have ended, counted from events. */
   private readonly ended = new Map<string, number>()
@@ -72,7 +72,7 @@ export class Sessions extends Turns {
     }
   }
 
-  /** The session that spawned this one; empty for a primary session. */
+  /** The session that spawned this session; empty for a primary session. */
   async parent(session: string): Promise<string> {
     const known = this.parents.get(session)
     if (known !== undefined) return known
@@ -103,9 +103,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Runs work when the session has no running turn, unless signal ends the wait. A message that work stores during a
-   * turn would make OpenCode call the model once more. The event for the end of a turn can arrive late, when the next
-   * prompt is already there. So this method also asks OpenCode.
+   * Runs `work` when the session has no running turn, unless the signal ends the wait. A message that `work` stores
+   * during a turn would make OpenCode call the model once more. The event for the end of a turn can arrive late, when
+   * the next prompt is already there. So this method also asks OpenCode.
    */
   async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -147,9 +147,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode is about to store a message of the user, and waits until this resolves. The shim then stores no further
-   * message until the turn of this prompt has ended. OpenCode answers the user message that has the latest time. So if
-   * the shim is already storing a message, the prompt gets a later time than that message.
+   * Called before OpenCode stores a message of the user. OpenCode waits until the promise resolves. The shim then
+   * stores no further message until the turn of this prompt has ended. OpenCode answers the user message that has the
+   * latest time. So if the shim is already storing a message, the prompt gets a later time than that message.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
@@ -162,7 +162,10 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
-  /** Notes a command that the user typed. OpenCode has made these parts from it, and will store them as a message. */
+  /**
+   * Notes a command that the user typed. The parts are those that OpenCode has made from the command, and will store as
+   * a message.
+   */
   commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
     const text = textsOf(parts)[0] // a command that runs in a subtask has no text
     if (text === undefined) return
@@ -210,7 +213,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** The texts of a message that are not synthetic: OpenCode takes them for the user's. */
+/** Returns the texts of a message that are not synthetic. OpenCode treats these as the user's words. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

@@ -31,8 +31,8 @@ export const hiddenRuns = new Map<string, HiddenRun>()
 export const lastModels = new Map<string, ModelRef>()
 
 /**
- * Runs a hidden agent in a session of its own. The session has no parent, because OpenCode tells a parent about the end of
- * its children, and would start a turn there. Its permissions deny everything, and the context hook removes its tools.
+ * Runs a hidden agent in a session of its own. The session has no parent: at the end of a child session, OpenCode tells
+ * the parent, and starts a turn in it. Its permissions deny everything, and the context hook removes its tools.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, title, keep, steps, maxOutput } = params
@@ -53,7 +53,7 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
     await storage?.set(keyOf(id), process.pid).catch(() => {})
     if (!signal.aborted) await session.prompt({ sessionID: id, text: prompt })
     const aborted = new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })))
-    // The events tell the end of the turn in every version. `wait` also resolves if an event was lost.
+    // Every version reports the end of the turn by events. `wait` resolves even if an event was lost.
     await Promise.race([ended, aborted, ...(session.wait ? [session.wait({ sessionID: id })] : [])])
     if (signal.aborted) {
       await session.interrupt({ sessionID: id }).catch(() => {})
@@ -69,7 +69,7 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
   }
 }
 
-/** The key under which the process of a hidden session is stored. */
+/** The storage key under which the shim notes the process that runs a hidden session. */
 const keyOf = (id: string) => `${prefix}${id}`
 const prefix = "hidden/"
 
@@ -92,7 +92,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads the answers from the session, where OpenCode offers that: events may be lost. */
+/** Reads the answers from the session, if this version of OpenCode can return them, because events may be lost. */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
   for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue
@@ -125,7 +125,7 @@ function modelOf({ model, session }: AgentRunParams): ModelRef | undefined {
   return { providerID: model.slice(0, slash), id: model.slice(slash + 1) }
 }
 
-/** An error in the form in which the host reads it. */
+/** Converts an error to the form that the host reads. */
 function harnessError({ type, message, status, response }: SessionError): object {
   return { name: type === "aborted" ? "MessageAbortedError" : type, data: { message, ...(status && { statusCode: status }), ...(response && { responseBody: response.body }) } }
 }

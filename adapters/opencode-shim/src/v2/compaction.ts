@@ -2,13 +2,16 @@ import type { Instance } from "./instance.ts"
 import type { Entry, Part, SessionCompaction } from "./opencode2.ts"
 import { Steps } from "./steps.ts"
 
-/** How much text may follow the head in a summary, in characters: at most, and for each token of the model's window. */
+/**
+ * The longest text that may follow the head in a summary, in characters: an absolute limit, and a limit for each token
+ * of the model's window.
+ */
 const longestRest = { characters: 60_000, perToken: 0.3 }
 
 /**
- * Answers a compaction with the session's head, so it takes no time and costs nothing. OpenCode compacts the messages of
- * the event, and keeps the newest ones as text beside the summary. The messages that the head does not cover follow it as
- * text. If that text were long, or if there is no head yet, OpenCode asks its model.
+ * Answers a compaction with the session's head, so it takes no time and costs nothing. OpenCode compacts the messages
+ * of the event, and keeps the newest ones as text beside the summary. In the summary, the messages that the head does
+ * not cover follow the head as text. If this text is too long, or if there is no head yet, OpenCode asks its model.
  */
 export async function compaction(instance: Instance, event: SessionCompaction): Promise<void> {
   const { facts, passes } = instance
@@ -18,7 +21,7 @@ export async function compaction(instance: Instance, event: SessionCompaction): 
   const steps = new Steps(messages, await facts.of(session, messages), event.agent, facts.asked)
   if ((await passes.repeat(steps.list, session)) !== "reapplied") return
   const wire = steps.entries()
-  if (wire.length < count || !isHead(wire[0], passes.head(session)[0])) return // the array lacks all covered messages
+  if (wire.length < count || !isHead(wire[0], passes.head(session)[0])) return // the array does not begin with the head
   const head = wire.slice(0, count).filter(({ role }) => role === "user").map(textOf)
   const rest = wire.slice(count).filter(({ role }) => role !== "system").map((entry) => `[${entry.role}]: ${textOf(entry)}`)
   const text = rest.join("\n\n")

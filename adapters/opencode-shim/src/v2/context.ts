@@ -7,7 +7,7 @@ import { Steps } from "./steps.ts"
 import { register } from "./tools.ts"
 
 /**
- * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This one holds even if
+ * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This limit holds even if
  * OpenCode does not answer the shim's own questions.
  */
 const hookMS = 60_000
@@ -20,15 +20,18 @@ interface Changes {
 }
 
 /**
- * Turns a request into the wire. Nothing of the request changes before all changes are known, because OpenCode ends the
- * turn if it cannot read the request, and leaves the prompt unanswered.
+ * Turns a request into the wire. The request changes only when all changes are known: if OpenCode cannot read a
+ * request, it ends the turn, and the prompt stays unanswered.
  */
 export async function context(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))
   apply(event, changes ?? {})
 }
 
-/** The request of a hidden agent has its own system prompt, a bounded answer, and no tools. */
+/**
+ * If the request comes from a hidden agent, gives it the agent's own system prompt, a bound for the answer, and no
+ * tools. Returns whether it does.
+ */
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
   if (!run) return false
@@ -40,8 +43,8 @@ export function isHidden(event: SessionContext): boolean {
 }
 
 /**
- * Makes the same changes to a request outside the conversation as the last pass has made. OpenCode sends such requests
- * to keep the cached prefix, so they must have that prefix.
+ * Repeats the changes of the last pass on a request outside the conversation. Such a request keeps the cached prefix
+ * alive, so it must begin with that prefix.
  */
 export async function generate(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))
@@ -83,7 +86,7 @@ async function repeat(instance: Instance, event: SessionContext): Promise<Change
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
 }
 
-/** The system prompt of a request. A part that stays the same is OpenCode's own object. */
+/** Returns the system prompt of a request. An unchanged part is OpenCode's own object. */
 async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
   const { directory, passes, systems } = instance
   const { sessionID: session, model } = event

@@ -47,7 +47,7 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      // The token also goes with a failure, because an interrupted answer may have thinking, and the host binds it.
+      // A failed answer also carries the token of its request's wire: it may contain thinking, which the host binds.
       return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session))
     }
     case "session.created":

@@ -1,7 +1,7 @@
 import { within } from "@magicctx/shim-core"
 import type { Entry, EventData, ModelRef, SessionDomain, StoredMessage, Tokens } from "./opencode2.ts"
 
-/** What OpenCode stores of a message, and does not put into the array of a request. */
+/** The facts that OpenCode stores about a message, but leaves out of the array of a request. */
 export interface Fact {
   type?: string
   created?: number
@@ -12,20 +12,26 @@ export interface Fact {
   finish?: string
   tokens?: Tokens
   error?: { type: string }
-  /** The words of a prompt, without its skills and files. They are only compared, and not sent. */
+  /** The words of a prompt, without its skills and files. The shim compares them, and does not send them. */
   text?: string
 }
 
 /** How long a pass may wait for the stored messages of its session, in ms. */
 const lookupMS = 2_000
-/** How long a pass waits for the event about the end of the answer before it, in ms. */
+/** How long a pass waits for the event that the previous answer has ended, in ms. */
 const eventMS = 200
 /** How many sessions have their facts in memory. */
 const remembered = 32
 
-/** The facts about the messages of the sessions. They come from events, and where these are missing, from OpenCode. */
+/**
+ * The facts about the messages of the sessions. The shim learns them from events. If events are missing, it asks
+ * OpenCode.
+ */
 export class Facts {
-  /** By prompt, the agent of the newest request that ended with it. Nothing else tells it, so a revert leaves it. */
+  /**
+   * For each prompt, the agent of the newest request that ended with it. OpenCode reports this nowhere else, so a
+   * revert does not delete it.
+   */
   readonly asked = new Map<string, string>()
   readonly #sessions = new Map<string, Map<string, Fact>>()
   readonly #session: SessionDomain
@@ -41,7 +47,7 @@ export class Facts {
     if (!sessionID || !id) return
     const known = this.#sessions.get(sessionID)
     if (!known) return // no request of the session has come yet, so the first one asks OpenCode
-    // A retry of a failed answer starts it anew.
+    // A retry of a failed answer begins with a new fact.
     const fact: Fact = (type !== "session.step.started" && known.get(id)) || { type: "assistant" }
     if (type === "session.step.started") {
       fact.created = started ?? at
@@ -65,7 +71,8 @@ export class Facts {
     if (entries.every(({ id }) => id === undefined || isKnown(id))) return known
     if (this.#session.context) {
       const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
-      // A time may be another one than that of the event, and a message with another fact counts as changed.
+      // A fact from this answer may have another time than the fact from an event. So a known fact is kept: a message
+      // with a different fact would count as changed.
       for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
@@ -76,8 +83,8 @@ export class Facts {
   }
 
   /**
-   * Forgets what events have told, because some of them may be lost. The next request asks OpenCode. The betas have no
-   * answer, so there the facts stay.
+   * Forgets the facts from events, because some events may be lost. The next request asks OpenCode. The betas cannot
+   * answer, so with them the facts stay.
    */
   forgetAll(): void {
     if (this.#session.context) this.#sessions.clear()
@@ -105,8 +112,8 @@ export class Facts {
 }
 
 /**
- * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if nothing says
- * so. If the event of its start was lost, its time is unknown.
+ * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if no event
+ * has said so. If the event of its start was lost, its time is unknown.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
@@ -142,7 +149,7 @@ export function factOf({ type, time, agent, model, finish, tokens, error, text }
   })
 }
 
-/** The same facts in one order, wherever they come from. The shim takes another order for a change. */
+/** Puts the members of a fact into a fixed order, because the shim treats another order as a change. */
 function inOrder({ type, created, completed, agent, providerID, modelID, finish, tokens, error, text }: Fact): Fact {
   const all = { type, created, completed, agent, providerID, modelID, finish, tokens, error, text }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

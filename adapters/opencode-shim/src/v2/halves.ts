@@ -5,10 +5,13 @@ import type { RpcDefinition } from "./opencode2.ts"
 /** The calls that the half in the terminal makes. The half in the server answers them. */
 export interface Calls {
   news(asked: Asked): Promise<News>
-  run(command: { session: string; command: string; arguments: string }): Promise<Omit<CommandExecuteResult, "page">>
+  run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
 }
 
-/** A terminal tells which session it shows (empty for none), and the number of the last notice it has seen; at first 0. */
+/**
+ * A terminal's question. It names the session that the terminal shows (empty for none), and the number of the last
+ * notice that the terminal has seen (at first 0).
+ */
 export interface Asked {
   session: string
   seen: number
@@ -32,7 +35,7 @@ const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
 /** A newer host may add members to what it sends. */
-const growing = (properties: Record<string, object>, optional: string[]) => ({ ...object(properties, optional), additionalProperties: true })
+const growing = (properties: Record<string, object>, optional: string[] = []) => ({ ...object(properties, optional), additionalProperties: true })
 
 const text = { type: "string" }
 const number = { type: "number" }
@@ -43,7 +46,7 @@ const panel = growing(
     line: text,
     brief: text,
     size: text,
-    parts: list(growing({ source: text, name: text, tokens: number, size: text }, [])),
+    parts: list(growing({ source: text, name: text, tokens: number, size: text })),
     window: number,
     bust: number,
     facts: list(growing({ label: text, text, tone: text }, ["tone"])),
@@ -51,7 +54,12 @@ const panel = growing(
   ["bust"],
 )
 
-/** OpenCode carries the calls and the event. The event says that a terminal may learn something new about a session, or, if it is empty, about all. */
+const page = growing({ text, choices: list(growing({ label: text, command: text })) })
+
+/**
+ * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
+ * name is empty, there may be news about all sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {
@@ -66,7 +74,7 @@ export const definition = {
     },
     run: {
       input: object({ session: text, command: text, arguments: text }),
-      output: object({ title: text, message: text, variant: text, stays: yes }, ["title", "stays"]),
+      output: object({ title: text, message: text, variant: text, stays: yes, page }, ["title", "stays", "page"]),
     },
   },
   events: { news: { schema: object({ session: text }) } },

@@ -35,7 +35,7 @@ export class Instance extends PluginInstance {
   /** The host's tools as OpenCode has them: their texts, their registration, and whether they come from the host's answer. */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
-  /** The newest hook of each session. It never fails. */
+  /** The newest hook of each session. The promise never rejects. */
   private readonly newest = new Map<string, Promise<unknown>>()
   private readonly origins = new Map<string, Origin>()
 
@@ -74,7 +74,10 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /** Runs work after the earlier work of the session. After an interrupt, OpenCode does not wait for a hook that runs. */
+  /**
+   * Runs `work` after the earlier work of the session has ended. After an interrupt, OpenCode itself does not wait for
+   * a running hook.
+   */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {

@@ -151,7 +151,10 @@ export interface EventData {
   readonly assistantMessageID?: string
   readonly agent?: string
   readonly model?: ModelRef
-  /** When a step has started, in ms. Its event is newer. The betas have only the time of the event. */
+  /**
+   * The time at which the step started, in ms. The time of its event is later. The betas have only the time of the
+   * event.
+   */
   readonly started?: number
   readonly finish?: string
   readonly tokens?: Tokens
@@ -183,7 +186,7 @@ export interface ToolRegistration {
   readonly input: unknown
   /** The betas read the schema here. */
   readonly jsonSchema: unknown
-  /** OpenCode would otherwise offer the tool only to scripts of its code mode. */
+  /** Without this, OpenCode would offer the tool only to scripts of its code mode. */
   readonly options: { readonly codemode: false }
   execute(input: unknown, context: ToolContext): Promise<{ content: Array<{ type: "text"; text: string }>; structured: object }>
 }
@@ -232,7 +235,11 @@ export interface TerminalContext {
     readonly toast?: { show(options: ToastOptions): void }
     readonly dialog?: {
       alert(options: { title: string; message: string }): Promise<void>
-      show(render: () => unknown): void
+      confirm(options: { title: string; message: string }): Promise<boolean | undefined>
+      prompt(options: { title: string; value?: string }): Promise<string | undefined>
+      select<Value>(options: { title: string; options: ReadonlyArray<{ title: string; value: Value; description?: string }> }): Promise<Value | undefined>
+      show(render: () => unknown, closed?: () => void): void
+      clear(): void
       set(options: { size: "medium" | "large" | "xlarge" }): void
     }
     readonly router: { current(): { readonly type: string; readonly sessionID?: string } }
@@ -260,7 +267,7 @@ export interface KeymapCommand {
   readonly title: string
   readonly description?: string
   readonly group?: string
-  /** With arguments, the line stays in the prompt until the user sends it. */
+  /** With `arguments`, a chosen command stays in the prompt until the user sends it. */
   readonly slash: { readonly name: string; readonly arguments: true }
   run(input?: string): Promise<void>
 }

@@ -1,14 +1,14 @@
 import type { CatalogueModel, Entry, SessionContext } from "./opencode2.ts"
 
-/** OpenCode asks for no longer answer, even if the model allows it. */
+/** The longest answer that OpenCode requests, in tokens, even if the model allows a longer one. */
 const longestAnswer = 256_000
 /** Text of any language has at least this many bytes per token. */
 const bytesPerToken = 3
 const mediaTokens = 2_000
 
 /**
- * The length of the answer that a request may ask for after a pass has freed room. OpenCode has cut it to the room that
- * the last request left. Undefined if OpenCode's own value can stay.
+ * Returns the length of the answer that a request may ask for after a pass has freed room. OpenCode's own value fits
+ * only the room before the pass. Undefined if that value can stay.
  */
 export function raised({ options, system, tools }: SessionContext, messages: readonly Entry[], limit: CatalogueModel["limit"]): number | undefined {
   const preset = options?.maxTokens

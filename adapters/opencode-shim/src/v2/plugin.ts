@@ -12,7 +12,7 @@ const startMS = 2_000
 /** How long a question for the directory of a session may take, in ms. */
 const lookupMS = 2_000
 
-/** The directories that a magicctx plugin already serves, as in the half for version 1. */
+/** The directories that a magicctx plugin already serves. The half for version 1 uses the same set. */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process
@@ -35,11 +35,13 @@ class Plugin {
     this.log = log
   }
 
-  /** Registers the hooks. A version without one of them accepts its name, and never calls it. */
+  /**
+   * Registers the hooks. If a version of OpenCode lacks a hook, it accepts the hook's name, and never calls the hook.
+   */
   async attach(): Promise<void> {
     const { session, location, plugin } = this.ctx
     if (location) void this.of("", location.directory)
-    // A list call of the betas tells the directory, too.
+    // In the betas, the answer to a list call also names the directory.
     else void plugin?.list().then(({ location }) => location && this.of("", location.directory), () => {})
     const hooks: Array<Promise<Registration>> = [
       session.hook("context", (event) => this.guarded("context", async () => {
@@ -77,7 +79,9 @@ class Plugin {
     return (this.instance ??= this.start(sessionID, directory))
   }
 
-  /** Starts the instance. The betas do not say which directory it is for, but the directory of each session. */
+  /**
+   * Starts the instance. The betas do not name the instance's directory, but they name the directory of each session.
+   */
   private async start(sessionID: string, known?: string): Promise<Instance> {
     const directory = known ?? (await this.directoryOf(sessionID)) ?? process.cwd()
     const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), this.log, { harness: "opencode", keepsAlive: false }), this.log))
@@ -85,9 +89,9 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // The tools should be there before the first request. Tools that come later change its whole prefix.
+    // The tools should be registered before the first request. If they come later, they change the whole prefix.
     register(instance, instance.recall(), true)
-    // The first request waits for this, because a prompt that is sent without the host changes the whole prefix later.
+    // The first request waits for this: if it were sent without the host, a later pass would change the whole prefix.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance
@@ -101,7 +105,7 @@ class Plugin {
     }
   }
 
-  /** OpenCode ends the turn if a hook throws, so no error leaves it. */
+  /** OpenCode ends the turn if a hook throws, so this method throws no error. */
   private async guarded(hook: string, body: () => Promise<void>): Promise<void> {
     if (this.stop.signal.aborted) return
     try {

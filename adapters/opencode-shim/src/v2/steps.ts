@@ -21,7 +21,7 @@ export interface Info extends Omit<Fact, "text"> {
   media?: Record<string, string>
 }
 
-/** Of how many prompts the agent is in memory. */
+/** For how many prompts the shim remembers the agent. */
 const rememberedPrompts = 10_000
 
 /** The messages of a request as steps. */
@@ -30,7 +30,9 @@ export class Steps {
   /** OpenCode's own message of each copy. */
   private readonly originals = new WeakMap<Entry, Entry>()
 
-  /** Joins OpenCode's messages to steps. The steps share no object that patches write to with the messages. */
+  /**
+   * Joins OpenCode's messages to steps. Patches write only to copies in the steps, and never to OpenCode's messages.
+   */
   constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string, asked = new Map<string, string>()) {
     let answer: Step | undefined // the answer to which the following results belong
     const seen = new Set<string>()
@@ -67,7 +69,8 @@ export class Steps {
     const before = this.list.at(-1)
     const { text, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
     const info: Info = fact
-    // A message without an id has no stored message. It counts as written together with its neighbour.
+    // OpenCode stores no message without an id. Such a message counts as written at the same time as the message before
+    // it.
     if (entry?.id === undefined && before?.info?.created !== undefined) info.created = before.info.created
     if (text !== undefined) info.typed = text === "" ? -1 : entry.content.findIndex((part) => part.type === "text" && part.text === text)
     noteMedia(info, entry, "/message")
@@ -76,8 +79,9 @@ export class Steps {
   }
 
   /**
-   * Says for each prompt which agent answers it: the one that has answered, or the one that this request is for. An older
-   * prompt without an answer keeps its agent, because a message with another agent has changed.
+   * Notes for each prompt the agent that answers it: the agent that has answered, or otherwise the agent of this
+   * request. An older prompt without an answer keeps its agent, because a new agent would count as a change of the
+   * message.
    */
   private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
     let isNewest = true
@@ -117,7 +121,7 @@ export class Steps {
   }
 }
 
-/** The key of a message without an id. It follows from the message before it, which has an id or such a key. */
+/** The key of a message without an id. It is derived from the previous message, which has an id or such a key. */
 function nameOf(entry: Entry, before: string): string {
   const call = entry?.role === "tool" ? entry.content[0]?.id : undefined
   return call === undefined ? `${entry?.role}-after-${before}` : `tool-${call}`
@@ -155,10 +159,13 @@ function isSame(a: unknown, b: unknown): boolean {
   return names.length === others.length && names.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
 }
 
-/** How many characters of a file the host gets. They hold the size of an image. */
+/** How many characters of a file the host gets. They contain the size of an image. */
 const headLength = 512
 
-/** Notes the beginnings of the files of a message. The host tells files apart by them, and counts their tokens. */
+/**
+ * Notes the beginnings of the files of a message. From these beginnings, the host tells files apart and estimates their
+ * tokens.
+ */
 function noteMedia(info: Info, entry: Entry, path: string): void {
   const content = Array.isArray(entry?.content) ? entry.content : []
   content.forEach((part: Part, i) => {

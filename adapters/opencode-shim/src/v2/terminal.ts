@@ -10,8 +10,8 @@ const mostNotices = 20
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It hears only the
- * events of the moment, so an event holds nothing: the terminal asks for the news.
+ * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It misses the
+ * events that are sent while it does not listen. So an event carries no news: it only makes the terminal ask for them.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -38,10 +38,7 @@ export class Terminal {
     }
     const handlers: Calls = {
       news: async (asked) => this.news(asked),
-      run: async (command) => {
-        const { page: _, ...words } = await executeCommand(this.owner.host, { ...command, directory }) // the words have the choices, too
-        return words
-      },
+      run: (command) => executeCommand(this.owner.host, { ...command, directory }),
     }
     try {
       return await ctx.rpc.register(definition, { ...handlers })
@@ -60,7 +57,7 @@ export class Terminal {
     this.views.delete(session)
   }
 
-  /** Shows a notice in each terminal of the directory, or in the next one if none has asked yet. */
+  /** Shows a notice in each terminal of the directory. If no terminal has asked yet, the next one shows it. */
   notify(notice: Omit<Notice, "number">): void {
     this.newest = Math.max(Date.now(), this.newest + 1)
     this.notices.push({ number: this.newest, ...notice })
@@ -77,7 +74,7 @@ export class Terminal {
     this.announce(session)
   }
 
-  /** Follows the sessions again. The host on a new connection may not know that it is to send their status. */
+  /** Follows the sessions again. The host on a new connection may not know that it has to send their status. */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)
   }

@@ -4,7 +4,7 @@ import type { Registration } from "./opencode2.ts"
 
 /**
  * Registers the host's tools. Their texts are part of the cached prefix's start, so they do not change after the host's
- * first answer. Before it, the tools of an earlier start take their place.
+ * first answer. Before that answer, the shim registers the tools of an earlier start.
  */
 export function register(instance: Instance, registered: InitializeResult | undefined, isEarlier = false): void {
   const { log, tools } = instance
@@ -35,7 +35,7 @@ async function registerTools(instance: Instance, tools: readonly ToolDefinition[
         options: { codemode: false },
         async execute(args, { sessionID, id, callID, signal }) {
           const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
-          // OpenCode takes an ordinary error for a defect of the plugin, so a failure is a text, too.
+          // OpenCode treats an ordinary error as a defect of the plugin, so a failure is returned as a text, too.
           const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
           return { content: [{ type: "text", text: output }], structured: {} }
         },

@@ -75,7 +75,7 @@ export class FakeOpenCode {
   }
 }
 
-// One fake for the whole file, because the process shares one host.
+// All tests of this file use one fake, because the process shares one host.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())

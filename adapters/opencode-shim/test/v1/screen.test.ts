@@ -11,7 +11,7 @@ import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
 const status = { ...shimNotifications["session/changed"], harness: "opencode", session: "s1" } as const
 const panel = status.panel!
 
-// One fake for the whole file, because the process shares one host.
+// All tests of this file use one fake, because the process shares one host.
 const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
@@ -24,12 +24,13 @@ async function until(condition: () => boolean): Promise<void> {
 class FakeScreen {
   readonly solid = new FakeSolid()
   readonly toasts: string[] = []
-  readonly ran: object[] = []
+  /** The texts of our own dialogs. */
+  readonly texts: string[][] = []
   readonly palette = new Map<string, PaletteCommand>()
   readonly slots: Record<string, (context: unknown, props: { session_id: string }) => unknown> = {}
   private readonly stops: Array<() => void> = []
   session = ""
-  failure: unknown
+  private closed: (() => void) | undefined
   readonly api: Screen
 
   constructor() {
@@ -37,12 +38,38 @@ class FakeScreen {
     this.api = {
       route: { get current() { return self.session ? { name: "session", params: { sessionID: self.session } } : { name: "home" } } },
       theme: { current: { text: "white", textMuted: "grey", warning: "yellow", error: "red", success: "green" } },
-      ui: { toast: ({ message }) => void this.toasts.push(message) },
+      renderer: { height: 40 },
+      state: { path: { directory: "/p" } },
+      ui: {
+        toast: ({ message }) => void this.toasts.push(message),
+        dialog: {
+          replace: (render, closed) => {
+            this.api.ui.dialog.clear()
+            this.closed = closed
+            const drawn = render()
+            if (drawn) this.texts.push(rowsOf(drawn as Node))
+          },
+          clear: () => {
+            const { closed } = this
+            this.closed = undefined
+            closed?.()
+          },
+          setSize: () => {},
+        },
+        DialogSelect: ({ title, options, onSelect }) => this.answer([title, options.map(({ title }) => title)], (label) => onSelect(options.find(({ title }) => title === label)!)),
+        DialogConfirm: ({ title, message, onConfirm }) => this.answer([title, message], onConfirm),
+        DialogPrompt: ({ title, value, onConfirm }) => this.answer([title, value], (text) => onConfirm(text as string)),
+      },
       keymap: { registerLayer: ({ commands }) => commands.forEach((command) => this.palette.set(command.desc, command)) },
       slots: { register: ({ slots }) => (Object.assign(this.slots, slots), "magicctx") },
-      client: { session: { command: async (of) => (this.ran.push(of), { error: this.failure }) } },
       lifecycle: { onDispose: (stop) => this.stops.push(stop) },
     }
+  }
+
+  /** The user answers a dialog as soon as it is drawn, or closes it. */
+  private answer(shown: unknown, done: (answer: unknown) => void): undefined {
+    const answer = this.solid.answer(shown)
+    queueMicrotask(() => (answer === undefined ? this.api.ui.dialog.clear() : done(answer)))
   }
 
   /** Shows a session, as OpenCode does: it makes all elements anew. */
@@ -74,7 +101,7 @@ test("until a session is shown, no host is started", async (t) => {
   const opencode = await load(t)
   await sleep(50)
   assert.deepEqual(fake.entries(), [])
-  assert.deepEqual([...opencode.palette.keys()], ["/ctx-status", "/ctx-flush", "/ctx-wrapup"])
+  assert.deepEqual([...opencode.palette.keys()], ["/ctx-menu", "/ctx-status", "/ctx-flush", "/ctx-wrapup"])
 })
 
 test("sidebar and line show the panel of the session on the screen", async (t) => {
@@ -125,7 +152,7 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
   const starts = fake.entries().filter(({ start }) => start).length
   const seen: string[] = []
   fake.follow({ dieOn: { "session/subscribe": starts }, results: { "session/status": { ...status, session: "s2", panel: { ...panel, brief: "after the restart" } } } })
-  const next = opencode.open("s2") // the host dies of the request to follow it
+  const next = opencode.open("s2") // the host dies when it is asked to follow s2
   await until(() => (seen.push(next.rows()[0] ?? ""), next.line() === "after the restart"))
   assert.ok(seen.includes("magicctx: connecting to the host again"), seen.join("\n"))
   assert.equal(next.rows()[0], "magicctx")
@@ -141,17 +168,56 @@ test("a host that cannot work says why, and an older host has no panel", async (
   await until(() => second.line() === "magicctx: an older host still runs")
 })
 
-test("a command of the palette runs in the server, in the session on the screen", async (t) => {
-  const opencode = await load(t)
+const answer = (members: object) => ({ results: { "command/execute": { title: "magicctx", message: "Words.", variant: "info", ...members } } })
+
+test("a command of the palette runs in the host, for the session on the screen", async (t) => {
+  const opencode = await load(t, answer({ variant: "success" }))
   const { run } = opencode.palette.get("/ctx-flush")!
   run()
-  opencode.open("s1")
-  run()
-  opencode.failure = { name: "UnknownError" }
+  const { line } = opencode.open("s1")
+  await until(() => line() === "45% of 200k · cache 93%")
+  const asked = fake.received("command/execute").length
   run()
   await until(() => opencode.toasts.length === 2)
-  assert.deepEqual(opencode.ran[0], { sessionID: "s1", command: "ctx-flush", arguments: "" })
-  assert.deepEqual(opencode.toasts, ["/ctx-flush is about a session: open one first.", "/ctx-flush has failed."])
+  assert.deepEqual(opencode.toasts, ["/ctx-flush is about a session: open one first.", "Words."])
+  assert.deepEqual(since(asked, "command/execute").map(({ params }) => params), [{ harness: "opencode", session: "s1", directory: "/p", command: "ctx-flush", arguments: "" }])
+  fake.follow({ errors: { "command/execute": { code: -32602, message: "no such turn" } } })
+  run()
+  await until(() => opencode.toasts.length === 3)
+  assert.equal(opencode.toasts[2], "/ctx-flush: no such turn")
+  fake.follow(answer({ stays: true }))
+  run()
+  await until(() => opencode.texts.length === 1)
+  assert.deepEqual(opencode.texts[0], ["magicctx", "Words.", "esc closes · ↑/↓ scrolls"])
+})
+
+test("the user walks through the pages in dialogs", async (t) => {
+  const choices = [
+    { label: "Edit", command: "ctx-menu", arguments: "memory 1 edit", ask: "The fact", value: "old" },
+    { label: "Archive", command: "ctx-menu", arguments: "memory 1 archive", confirm: "No model sees it." },
+    { label: "Back", command: "ctx-menu", arguments: "memories" },
+  ]
+  const opencode = await load(t, answer({ page: { text: "A fact.", choices } }))
+  const { run } = opencode.palette.get("/ctx-menu")!
+  opencode.open("s1")
+  const asked = fake.received("command/execute").length
+  const { answers, shown } = opencode.solid
+  answers.push("Edit", "new words", "Archive", true, "Archive")
+  run()
+  await until(() => shown.length === 6) // the last question is closed
+  const list = ["magicctx\nA fact.", ["Edit", "Archive", "Back"]]
+  assert.deepEqual(shown, [list, ["The fact", "old"], list, ["Archive", "No model sees it."], list, ["Archive", "No model sees it."]])
+  await sleep(20)
+  assert.deepEqual(since(asked, "command/execute").map(({ params }) => params!.arguments), ["", "memory 1 edit new words", "memory 1 archive"])
+
+  const long = "A long fact.\n".repeat(20)
+  fake.follow(answer({ page: { text: long, choices } }))
+  run()
+  await until(() => opencode.texts.length === 1)
+  assert.deepEqual(opencode.texts[0], ["magicctx", long, "enter goes on · esc closes · ↑/↓ scrolls"])
+  opencode.solid.press({ name: "return" })
+  await until(() => shown.length === 7)
+  assert.deepEqual(shown[6], ["magicctx", ["Edit", "Archive", "Back"]])
 })
 
 test("without Solid, the commands work and nothing fails", async (t) => {
@@ -159,7 +225,7 @@ test("without Solid, the commands work and nothing fails", async (t) => {
   const opencode = new FakeScreen()
   await screen(opencode.api, () => Promise.reject(new Error("Cannot find module")))
   t.after(() => opencode.close())
-  assert.equal(opencode.palette.size, 3)
+  assert.equal(opencode.palette.size, 4)
   assert.deepEqual(Object.keys(opencode.slots), [])
 })
 

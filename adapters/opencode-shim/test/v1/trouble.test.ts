@@ -113,7 +113,8 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// Once, if the mark was newer than a prompt, OpenCode called the model again, with an array that ended in an answer.
+// Once, if the shim's message about its missing host was newer than a prompt, OpenCode called the model again, with an
+// array that ended in an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])
@@ -121,7 +122,7 @@ test("a prompt that comes while the mark is on its way waits for it, and is newe
   const next = prompt("u2", Date.now() - 1_000)
   let asked: Promise<void> | undefined
   opencode.storing = async (sessionID, { parts }) => {
-    // OpenCode also calls the hook for the mark itself, and then the hook must not wait for the mark.
+    // OpenCode also calls the hook for the shim's own message, and then the hook must not wait for that message.
     await hooks["chat.message"]!({ sessionID }, { message: { id: "mark", time: { created: Date.now() } }, parts })
     asked = hooks["chat.message"]!({ sessionID }, next).then(() => void order.push("prompt"))
     await new Promise((resolve) => setTimeout(resolve, 30))

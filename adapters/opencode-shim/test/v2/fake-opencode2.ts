@@ -32,7 +32,7 @@ export interface Kept {
   entries: object[]
 }
 
-/** OpenCode 2, as far as the plugin sees it. It keeps to the declarations of 2.0.26, unless a test takes members away. */
+/** OpenCode 2, as far as the plugin sees it. It follows the declarations of 2.0.26, unless a test removes members. */
 export class FakeOpenCode2 {
   readonly directory: string
   sessions = new Map<string, Kept[]>()
@@ -98,7 +98,10 @@ export class FakeOpenCode2 {
     this.sessions.set(session, [...(this.sessions.get(session) ?? []), ...kept])
   }
 
-  /** The request that OpenCode makes of a session, after the hooks of that name. */
+  /**
+   * Makes a request of a session as OpenCode does, calls the hooks of the given name, and returns the request as they
+   * have changed it.
+   */
   async request(session: string, more: Partial<SessionContext> = {}, hook = "context"): Promise<SessionContext & { result?: unknown }> {
     const event: SessionContext = {
       sessionID: session,
@@ -171,7 +174,7 @@ function check({ system, messages }: SessionContext): void {
   if (calls.size > 0) throw new Error("the provider refuses a call without its result")
 }
 
-// One fake for the whole file, because the process shares one host.
+// All tests of this file use one fake, because the process shares one host.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
@@ -195,7 +198,7 @@ export const user = (id: string, text: string, more: object = {}): Kept => ({
   entries: [{ id, role: "user", content: [{ type: "text", text }], metadata: {}, ...more }],
 })
 
-/** A call of an answer with its output; without an output, it has no result. */
+/** A tool call of an answer. If it has no output, it has no result. */
 interface Call {
   id: string
   output?: string

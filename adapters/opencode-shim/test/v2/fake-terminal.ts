@@ -25,7 +25,7 @@ const carried = <T>(value: T, schema: object): T => {
   return copy
 }
 
-/** OpenCode between a plugin's half in the server and its halves in the terminals. */
+/** OpenCode's transport between the half of a plugin in the server and its halves in the terminals. */
 export class FakeRpc {
   private registered: { definition: RpcDefinition; handlers: RpcHandlers } | undefined
   readonly terminals: FakeTerminal[] = []
@@ -49,7 +49,7 @@ export class FakeRpc {
   }
 }
 
-/** A terminal of OpenCode 2. It keeps to the declarations of 2.0.26, unless a test takes members away. */
+/** A terminal of OpenCode 2. It follows the declarations of 2.0.26, unless a test removes members. */
 export class FakeTerminal {
   session: string | undefined
   readonly toasts: ToastOptions[] = []
@@ -91,6 +91,13 @@ export class FakeTerminal {
         toast: { show: (options) => void this.toasts.push(options) },
         dialog: {
           alert: async (options) => void this.alerts.push(options),
+          confirm: async ({ title, message }) => this.screen.answer([title, message]) as boolean | undefined,
+          prompt: async ({ title, value }) => this.screen.answer([title, value]) as string | undefined,
+          select: async ({ title, options }) => {
+            const label = this.screen.answer([title, options.map(({ title }) => title)])
+            return options.find(({ title }) => title === label)?.value
+          },
+          clear: () => {},
           show: (render) => void this.dialogs.push(rowsOf(render() as Node)),
           set: () => {},
         },

@@ -67,6 +67,27 @@ test("a short answer and a failure are toasts", async (t) => {
   ])
 })
 
+const page = { text: "One memory.", choices: [{ label: "1. A fact", command: "ctx-menu", arguments: "memory 1" }, { label: "Edit", command: "ctx-menu", arguments: "edit", ask: "The fact", value: "old" }] }
+const menu = { results: { "command/execute": { title: "Memories", message: "/ctx-menu memory 1: A fact", variant: "info", stays: true, page } } }
+
+test("the user walks through the pages in dialogs", async (t) => {
+  const { terminal, received } = await open(t, {}, menu)
+  await registered(terminal)
+  const { answers, shown } = terminal.screen
+  answers.push("1. A fact", "Edit", "new")
+  await terminal.commands.get("ctx-status")!.run("")
+  const list = ["Memories\nOne memory.", ["1. A fact", "Edit"]]
+  assert.deepEqual(shown, [list, list, ["The fact", "old"], list])
+  assert.deepEqual(received("command/execute").map(({ params }) => params!.arguments), ["", "memory 1", "edit new"])
+})
+
+test("an OpenCode whose dialogs offer no choices shows the words of a page", async (t) => {
+  const { terminal } = await open(t, {}, menu, (ctx) => ({ ...ctx, ui: { ...ctx.ui, dialog: { ...ctx.ui.dialog!, select: undefined as never } } }))
+  await registered(terminal)
+  await terminal.commands.get("ctx-status")!.run("")
+  assert.deepEqual(terminal.dialogs, [["Memories", "/ctx-menu memory 1: A fact", "esc closes · ↑/↓ scrolls"]])
+})
+
 test("the host's notices are toasts in each terminal, once", async (t) => {
   const { opencode, rpc, terminal } = await open(t)
   const second = new FakeTerminal(opencode.directory, rpc)

@@ -181,8 +181,8 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the cost, since the last bust, of content that a bust could have
-   * removed, and what it is expected to cost until more of it comes at once. Both are in tokens read from the
+   * cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since
+   * the last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the
    * cache.
    */
   cost?: number
@@ -206,7 +206,7 @@ export interface Carried {
   tokens: number
   /**
    * paid is the cost of the content in all requests since the last bust, and Price the cost of the bust. Both
-   * are in tokens read from the cache. Cost is Paid in $. It is absent if the model has no price.
+   * are in tokens read from the cache. Cost is Paid in $. Cost is absent if the model has no price.
    */
   paid: number
   price: number
@@ -231,7 +231,10 @@ export interface Choice {
   arguments?: string
   /** confirm says what the command does. The harness asks before it runs such a command. */
   confirm?: string
-  /** ask is the question for a text that follows the arguments, and Value the text to start from. */
+  /**
+   * ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the
+   * answer.
+   */
   ask?: string
   value?: string
 }
@@ -253,6 +256,11 @@ export interface CommandDefinition {
 
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
+  /**
+   * harness names the session's harness, for a client that has none of its own, for example the half of a
+   * plugin in a terminal. Then a shim of this harness has to be connected that has the directory open.
+   */
+  harness?: Harness
   session: string
   directory: string
   command: string
@@ -283,21 +291,21 @@ export interface CompartmentScore {
 /** DreamStatus describes the dreamer's work on a project. */
 export interface DreamStatus {
   /**
-   * task is the present task of a run, for example "verify", or "" if there is no run. It is task Number of
-   * Of.
+   * task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean
+   * the second of five tasks.
    */
   task?: string
   number?: number
   of?: number
   /** since is the time at which the run began (Unix ms). */
   since?: number
-  /** tokens are the tokens of its questions and answers so far. */
+  /** tokens are the tokens of the run's questions and answers so far. */
   tokens?: number
   /** waits means that the run was interrupted, and has not gone on yet. */
   waits?: boolean
   /**
-   * failures is the number of equal failures that have ended the schedule, Failure is the report of the
-   * newest one, and the schedule goes on at Until (Unix ms).
+   * failures is the number of equal failures that have stopped the schedule. Failure is the report of the
+   * newest one. The schedule goes on at Until (Unix ms).
    */
   failures?: number
   failure?: string
@@ -380,8 +388,8 @@ export interface HeadSections {
 }
 
 /**
- * HeadStatus describes the head of a session's wire: the messages that stand for the history that it covers.
- * Sizes are in tokens, as the host counts them.
+ * HeadStatus describes the head of a session's wire: the messages that replace the history covered by the
+ * head. Sizes are in tokens, as the host counts them.
  */
 export interface HeadStatus {
   /** epoch is the number of folds so far. */
@@ -406,7 +414,7 @@ export interface HeadStatus {
   delta: number
   /** sections are the sections of the baseline. */
   sections: HeadSections
-  /** inBaseline and InDelta count the compartments that each of them shows. */
+  /** inBaseline and InDelta count the compartments that the baseline and the delta show. */
   inBaseline: number
   inDelta: number
   /** tiers counts the compartments of the baseline at tiers 1 to 4, and the archived ones. */
@@ -457,8 +465,8 @@ export interface HistoryRun {
   /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
   since?: number
   /**
-   * start and End are its first and its last message, and Done is the last message that has a new summary.
-   * They are absent for an incremental run.
+   * start and End are the first and the last message of the run, and Done is the last message that has a new
+   * summary. All three are absent for an incremental run.
    */
   start?: number
   end?: number
@@ -477,7 +485,7 @@ export interface HistoryStatus {
   rawTokens: number
   /**
    * fidelity is the weighted share of anchors that the compartments hold, from 0 to 1. Weakest is the
-   * compartment with the lowest one.
+   * compartment with the lowest fidelity.
    */
   fidelity: number
   weakest?: CompartmentScore
@@ -586,7 +594,7 @@ export interface KeepParams {
   harness: Harness
   session: string
   tags: number[]
-  /** letGo ends the keeping: rules and ctx_reduce may take the pieces again. */
+  /** letGo ends this: rules and ctx_reduce may drop the pieces again. */
   letGo?: boolean
 }
 
@@ -710,7 +718,7 @@ export interface NotifyShowParams {
   variant: "info" | "success" | "warning" | "error"
 }
 
-/** A Page is a text with choices. It has no choices if there is nothing to go on with. */
+/** A Page is a text with choices. It has no choices if the user can do nothing further. */
 export interface Page {
   text: string
   choices: Choice[]
@@ -879,8 +887,9 @@ export interface SessionExportParams {
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
   /**
-   * original is the session from which the harness has copied this one, if it says so. The host exports the
-   * original as well. If it is empty, the host looks for an original whose messages equal the attachment.
+   * original is the session from which the harness has copied this one, if the harness says so. The host
+   * exports the original as well. If it is empty, the host looks for an original whose messages equal the
+   * attachment.
    */
   original?: string
 }
@@ -1030,6 +1039,8 @@ export interface SessionStatus {
   history?: HistoryStatus
   /** dream is the dreamer's work on the session's project. */
   dream?: DreamStatus
+  /** sidekick is the work of the sidekick for the session. */
+  sidekick?: SidekickStatus
   /**
    * memories counts the memories that the session may see, and Notes its open notes and those of its project.
    * Panel is what the harness's own screen shows. Only the status of a single session has them.
@@ -1060,6 +1071,19 @@ export interface ShutdownParams {
   host?: boolean
   /** version is the version of that newer host, for the log. */
   version?: string
+}
+
+/** SidekickStatus describes a run of the sidekick for a message of the user. */
+export interface SidekickStatus {
+  /**
+   * results is the number of search results from which it chooses findings, or 0 while it chooses what to
+   * search for.
+   */
+  results?: number
+  /** since is the time at which the run began (Unix ms). */
+  since: number
+  /** tokens are the tokens of its questions and answers so far. */
+  tokens?: number
 }
 
 /** StatusParams asks for the state of the host. */
@@ -1115,8 +1139,8 @@ export interface StoppedRun {
 }
 
 /**
- * SubscribeParams asks for session/changed notifications: after each pass, and as soon as the usage of its
- * answer is known.
+ * SubscribeParams asks for session/changed notifications: after each pass, and as soon as the usage of the
+ * pass's answer is known.
  */
 export interface SubscribeParams {
   /** harness and Session restrict the subscription. Empty means all. */
@@ -1145,8 +1169,8 @@ export interface TextCompleteParams {
   session: string
   text: string
   /**
-   * message is the id of the answer that the text belongs to, Sent the Wire that its request left with, as in
-   * TransformParams.
+   * message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's
+   * request left, as in TransformParams.
    */
   message?: string
   sent?: string
@@ -1159,9 +1183,9 @@ export interface TextCompleteResult {
 
 /**
  * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
- * scales the messages to the provider's count. A dropped unit counts only as Dropped, as the host counts it.
- * The exception is the input of a tool call that stays on the wire as a skeleton. A message that the head
- * covers does not count.
+ * scales the messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens.
+ * But if a dropped tool call stays on the wire as a skeleton, its input counts as usual. A message that the
+ * head covers does not count.
  */
 export interface TokensBySource {
   system: number
@@ -1217,7 +1241,7 @@ export interface TransformParams {
   directory: string
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
-  /** original is the session from which the harness has copied this one, if it says so. */
+  /** original is the session from which the harness has copied this one, if the harness says so. */
   original?: string
   /**
    * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is

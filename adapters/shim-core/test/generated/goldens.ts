@@ -3,6 +3,7 @@ import type { HostCalls, HostNotifications, ShimCalls, ShimNotifications } from 
 
 export const hostCalls: HostCalls = {
   "command/execute": { params: {
+    "harness": "opencode",
     "session": "ses_1",
     "directory": "/p",
     "command": "ctx-status",
@@ -404,6 +405,11 @@ export const hostCalls: HostCalls = {
         "spentTokens": 900000,
         "needsTokens": 30000
       }
+    },
+    "sidekick": {
+      "results": 9,
+      "since": 1770000000000,
+      "tokens": 1200
     },
     "memories": 12,
     "notes": 3,
@@ -843,6 +849,11 @@ export const hostCalls: HostCalls = {
             "spentTokens": 900000,
             "needsTokens": 30000
           }
+        },
+        "sidekick": {
+          "results": 9,
+          "since": 1770000000000,
+          "tokens": 1200
         },
         "memories": 12,
         "notes": 3,
@@ -1315,6 +1326,11 @@ export const shimNotifications: ShimNotifications = {
         "spentTokens": 900000,
         "needsTokens": 30000
       }
+    },
+    "sidekick": {
+      "results": 9,
+      "since": 1770000000000,
+      "tokens": 1200
     },
     "memories": 12,
     "notes": 3,

@@ -1,17 +1,24 @@
-import { asError, openLog, type Log } from "@magicctx/shim-core"
+import { asError, openLog, walk, type Dialogs, type Log } from "@magicctx/shim-core"
 import { Notices, noticeMS } from "../../notices.ts"
 import { definition, type Calls, type News, type Notice } from "../halves.ts"
 import type { KeymapCommand, RpcCalls, TerminalContext, ToastOptions } from "../opencode2.ts"
 import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
-import { showAnswer } from "./answer.ts"
+import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 
-/** The events after which there may be news: our own, and those after which the server's half is another one. */
+/**
+ * The events after which there may be news: one is sent by the server's half, and after the others a new server's half
+ * may run.
+ */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** How long the answer to a command stays if this OpenCode has no dialogs, in ms. */
+/** How long the answer to a command stays if this version of OpenCode has no dialogs, in ms. */
 const answerMS = 60_000
+/** The rows of a terminal whose size this OpenCode does not tell. */
+const usualRows = 24
 
-/** The half for a terminal of OpenCode 2. It never fails, and does what this version of OpenCode lets it do. */
+/**
+ * The half for a terminal of OpenCode 2. It never fails, and leaves out what this version of OpenCode does not support.
+ */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
   const giveBack = claimTerminal()
   if (!giveBack) return () => {}
@@ -32,13 +39,20 @@ class Half {
   })
   private calls: RpcCalls | undefined
   private solid: Solid | undefined
-  /** The number of the last notice from each directory. */
+  /** The number of the last notice that was read, by directory. */
   private readonly seen = new Map<string, number>()
   private readonly stops: Array<() => void> = []
   private hasCommands = false
   private isAsking = false
   private mustAskAgain = false
   private isDisposed = false
+  private readonly stack: Stack = {
+    show: (render, closed) => this.ctx.ui.dialog!.show(render, closed),
+    makeLarge: () => this.ctx.ui.dialog!.set({ size: "large" }),
+    clear: () => this.ctx.ui.dialog!.clear(),
+    height: () => this.ctx.renderer?.height ?? usualRows,
+    colours: () => ({ text: this.ctx.theme?.text?.base, muted: this.ctx.theme?.text?.muted }),
+  }
 
   constructor(ctx: TerminalContext, log: Log) {
     this.ctx = ctx
@@ -71,10 +85,10 @@ class Half {
     await this.ask()
   }
 
-  /** Puts the panel into the sidebar, and its line below the prompt. */
+  /** Puts the panel into the sidebar, and the panel's line below the prompt. */
   private draw(solid: Solid): void {
     const { ctx, panels } = this
-    panels.attach(solid, () => ({ text: ctx.theme?.text?.base, muted: ctx.theme?.text?.muted }))
+    panels.attach(solid, this.stack.colours)
     ctx.ui.slot({
       append: "prompt.footer.status",
       render: (input) => {
@@ -114,7 +128,7 @@ class Half {
         if (news && !this.isDisposed) this.show(session, directory, news as News)
       }
     } catch (err) {
-      // The server's half is not there yet, or no longer. It announces itself.
+      // The server's half does not run at the moment. When it starts, it sends an event.
       this.log.info("no news", { cause: messageOf(err) })
     } finally {
       this.isAsking = false
@@ -131,7 +145,10 @@ class Half {
     if (commands.length > 0 && !this.hasCommands) this.register(commands)
   }
 
-  /** Registers the commands. They have arguments, so that OpenCode takes no such line for a prompt. */
+  /**
+   * Registers the commands. They are declared with arguments: otherwise, if a user typed arguments after a command,
+   * OpenCode would send the whole as a prompt.
+   */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
     const all = commands.map(({ name, description }): KeymapCommand => ({
@@ -150,22 +167,41 @@ class Half {
     }
   }
 
-  private async run(command: string, input: string): Promise<void> {
+  /** Runs a command of the host in the session on the screen, and those that the user then chooses. */
+  private async run(name: string, input: string): Promise<void> {
     try {
       const { session, directory } = this.place()
-      if (!session) return this.toast({ title: "magicctx", message: `/${command} is about a session: open one first.`, variant: "warning" })
-      const answer = (await this.calls!.run!({ session, command, arguments: input.trim() }, { location: { directory } })) as Awaited<ReturnType<Calls["run"]>>
+      if (!session) return this.toast({ title: "magicctx", message: `/${name} is about a session: open one first.`, variant: "warning" })
+      const run = async (command: string, args: string) => (await this.calls!.run!({ session, command, arguments: args }, { location: { directory } })) as Awaited<ReturnType<Calls["run"]>>
+      const answer = await walk(run, this.dialogs, name, input.trim())
+      if (!answer) return
       const { title = "magicctx", message, variant, stays } = answer
       if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })
     } catch (err) {
-      this.toast({ title: "magicctx", message: `/${command}: ${messageOf(err)}`, variant: "error" })
+      this.toast({ title: "magicctx", message: `/${name}: ${messageOf(err)}`, variant: "error" })
     }
   }
 
-  /** Shows a text until the user closes it. Returns false if this OpenCode has no dialogs. */
+  /** OpenCode's dialogs; undefined if this version of OpenCode has none that offer choices. */
+  private get dialogs(): Dialogs | undefined {
+    const { solid, stack } = this
+    const { dialog } = this.ctx.ui
+    if (!dialog?.select || !solid) return undefined
+    return dialogsOf(stack, solid, {
+      select: (title, options) => {
+        const chosen = dialog.select({ title, options })
+        stack.makeLarge()
+        return chosen
+      },
+      confirm: (title, message) => dialog.confirm({ title, message }),
+      ask: (title, value = "") => dialog.prompt({ title, value }),
+    })
+  }
+
+  /** Shows a text until the user closes it. Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
-    const { ctx, solid } = this
-    for (const show of [() => showAnswer(ctx, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
+    const { ctx, solid, stack } = this
+    for (const show of [() => showText(stack, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
       try {
         show()
         return true

@@ -1,0 +1,85 @@
+import type { Choice, Dialogs } from "@magicctx/shim-core"
+import type { Colours } from "./panels.ts"
+import type { Solid } from "./solid.ts"
+
+/** What both versions of OpenCode can do with a dialog of our own. */
+export interface Stack {
+  /** Shows what a function draws. It calls closed when that leaves the screen. */
+  show(render: () => unknown, closed: () => void): void
+  makeLarge(): void
+  clear(): void
+  /** The rows of the screen. */
+  height(): number
+  colours(): Colours
+}
+
+/** An entry of OpenCode's lists. */
+export interface ListOption {
+  title: string
+  value: Choice
+  description?: string
+}
+
+/** OpenCode's own dialogs. Each of them resolves with undefined if the user closes it. */
+export interface Native {
+  select(title: string, options: ListOption[]): Promise<Choice | undefined>
+  confirm: Dialogs["confirm"]
+  ask: Dialogs["ask"]
+}
+
+/** The longest text, in characters and lines, that stands above a list of choices. A longer one gets a dialog of its own first. */
+const mostCharacters = 240
+const mostLines = 4
+
+/** The dialogs in which the user walks through the host's pages. */
+export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: Native): Dialogs {
+  return {
+    async choose(title, text, choices) {
+      const isShort = text.length <= mostCharacters && text.split("\n").length <= mostLines
+      if (!isShort && !(await new Promise<boolean>((answered) => showText(stack, solid, title, text, answered)))) return undefined
+      const options = choices.map((value) => ({ title: value.label, value, ...(value.about && { description: value.about }) }))
+      return select(isShort && text ? `${title}\n${text}` : title, options)
+    },
+    confirm,
+    ask,
+  }
+}
+
+/**
+ * Opens a dialog with a text that scrolls: OpenCode's own dialog cuts a text that is longer than the screen. With `answered`, the
+ * user can go on by the return key.
+ */
+export function showText(stack: Stack, solid: Solid, title: string, message: string, answered?: (goesOn: boolean) => void): void {
+  const { createElement, insertNode, setProp, useKeyboard } = solid
+  const make = (tag: "box" | "scrollbox" | "text", props: Record<string, unknown>) => {
+    const element = createElement(tag)
+    for (const [name, value] of Object.entries(props)) setProp(element, name, value)
+    return element
+  }
+  const render = () => {
+    const { text, muted } = stack.colours()
+    const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(stack.height() * share)) })
+    insertNode(scroll, make("text", { content: message, fg: text, wrapMode: "word" }))
+    const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
+    insertNode(all, make("text", { content: title, fg: text }))
+    insertNode(all, scroll)
+    insertNode(all, make("text", { content: `${answered ? "enter goes on · " : ""}esc closes · ↑/↓ scrolls`, fg: muted }))
+    useKeyboard(({ name }) => {
+      const by = steps[name]
+      if (by !== undefined) scroll.scrollBy?.(by)
+      if (!answered || name !== "return") return
+      answered(true)
+      stack.clear()
+    })
+    return all
+  }
+  stack.show(render, () => answered?.(false))
+  stack.makeLarge()
+}
+
+/** The part of the screen's height that the text may take, in rows. */
+const share = 0.6
+const fewestRows = 8
+
+/** The keys that scroll, with their rows. */
+const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

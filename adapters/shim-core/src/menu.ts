@@ -1,0 +1,29 @@
+import type { Choice, CommandExecuteResult } from "./generated/protocol.ts"
+
+/** The dialogs of a harness. Each of them resolves with undefined if the user closes it. */
+export interface Dialogs {
+  choose(title: string, text: string, choices: readonly Choice[]): Promise<Choice | undefined>
+  confirm(title: string, text: string): Promise<boolean | undefined>
+  ask(question: string, value?: string): Promise<string | undefined>
+}
+
+/** Runs a command. Resolves with undefined if its answer is already on the screen. */
+type Run = (command: string, args: string) => Promise<CommandExecuteResult | undefined>
+
+/**
+ * Runs a command, and the commands that the user then chooses in dialogs. Resolves with the answer of the last command if the
+ * user has not seen it yet.
+ */
+export async function walk(run: Run, dialogs: Dialogs | undefined, command: string, args: string): Promise<CommandExecuteResult | undefined> {
+  for (;;) {
+    const answer = await run(command, args)
+    const page = answer?.page
+    if (!dialogs || !page?.choices[0]) return answer
+    const chosen = await dialogs.choose(answer!.title ?? "", page.text, page.choices)
+    if (!chosen || (chosen.confirm && !(await dialogs.confirm(chosen.label, chosen.confirm)))) return undefined
+    const typed = chosen.ask && (await dialogs.ask(chosen.ask, chosen.value))
+    if (chosen.ask && !typed) return undefined
+    command = chosen.command
+    args = `${chosen.arguments ?? ""} ${typed ?? ""}`.trim()
+  }
+}

@@ -1,0 +1,149 @@
+package sidekick
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/terms"
+)
+
+var (
+	// thought matches thinking that some models write into their answers. Its end may be missing if the answer was cut off.
+	thought = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|$)`)
+	query   = regexp.MustCompile(`(?s)<query>(.*?)</query>`)
+	finding = regexp.MustCompile(`(?s)<finding result="(\d{1,4})">(.*?)</finding>`)
+)
+
+// nothing is the sentence with which a model says that no result helps.
+const nothing = "nothing helpful was found"
+
+// isNothing reports whether an answer says that no result helps.
+func isNothing(answer string) bool {
+	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), ".! "))
+	return answer == "" || answer == nothing
+}
+
+func withoutThinking(answer string) string {
+	return strings.TrimSpace(thought.ReplaceAllString(answer, ""))
+}
+
+// maxQuery and maxFinding bound a search and a finding, in bytes.
+const (
+	maxQuery   = 200
+	maxFinding = 400
+)
+
+// queriesOf reads the searches in an answer. Of too many searches, the first ones count.
+func queriesOf(answer string) (queries []string, err error) {
+	for _, m := range query.FindAllStringSubmatch(answer, -1) {
+		if text := oneLine(m[1]); text != "" && len(text) <= maxQuery && len(queries) < maxQueries {
+			queries = append(queries, text)
+		}
+	}
+	if len(queries) == 0 {
+		return nil, errors.New("the answer names no search")
+	}
+	return queries, nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(html.UnescapeString(text)), " ") }
+
+// read reads the findings in an answer, and sorts out those that break a rule.
+func (r *Result) read(answer, words string, hits []Hit) error {
+	r.Findings, r.Rejected = nil, nil
+	for _, m := range finding.FindAllStringSubmatch(answer, -1) {
+		number, _ := strconv.Atoi(m[1])
+		f := Finding{number - 1, oneLine(m[2])}
+		if err := check(f, words, hits); err != nil {
+			r.Rejected = append(r.Rejected, fmt.Sprintf("finding of result %d: %s", number, err))
+		} else if len(r.Findings) < maxFindings {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	switch {
+	case len(r.Findings) > 0:
+		return nil
+	case len(r.Rejected) > 0:
+		return fmt.Errorf("no finding keeps the rules: %s", r.Rejected[0])
+	case !isNothing(answer):
+		return errors.New("the answer holds no finding, and does not say that there is none")
+	}
+	return nil
+}
+
+// check returns the rule that a finding breaks.
+func check(f Finding, words string, hits []Hit) error {
+	if f.Hit < 0 || f.Hit >= len(hits) {
+		return errors.New("there is no such result")
+	}
+	if len(f.Text) > maxFinding {
+		return errors.New("it is too long")
+	}
+	hit := hits[f.Hit]
+	for word := range strings.FieldsSeq(f.Text) {
+		word = strings.TrimFunc(word, func(r rune) bool { return !isWord(r) })
+		if isPrecise(word) && !has(hit.Text, word) && !has(hit.About, word) && !has(words, word) {
+			return fmt.Errorf("%q is not in the result", cut(word, maxQuery))
+		}
+	}
+	return checkAnchor(f.Text, hit.Text)
+}
+
+// isPrecise reports whether a word is a name, a path or a number, such as "busy_timeout", "src/db.go" or "30". A model may
+// say a fact in other words, but not with other names and numbers.
+func isPrecise(word string) bool {
+	isLower := false
+	for _, r := range word {
+		if unicode.IsDigit(r) || strings.ContainsRune(`_./\:=@#$`, r) || isLower && unicode.IsUpper(r) {
+			return true
+		}
+		isLower = unicode.IsLower(r)
+	}
+	return false
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// has reports whether a text contains a word, not as a part of another word, in upper or lower case.
+func has(text, word string) bool {
+	text, word = strings.ToLower(text), strings.ToLower(word)
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !isWord(before) && !isWord(after) {
+			return true
+		}
+		from = at + len(word)
+	}
+}
+
+// checkAnchor returns an error if a text has little in common with a hit: fewer than two of its terms, or less than a third
+// of them, are terms of the hit. Words of grammar do not count.
+func checkAnchor(text, hit string) error {
+	known := make(map[string]bool)
+	terms.Each(hit, func(term []byte, _ int) { known[string(term)] = true })
+	all, shared := 0, 0
+	for _, term := range terms.Of(text) {
+		if terms.IsFunctionWord(term) {
+			continue
+		}
+		if all++; known[term] {
+			shared++
+		}
+	}
+	if shared == 0 || shared < min(2, all) || 3*shared < all {
+		return errors.New("it says something else than the result")
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+// Starts the browser of the other scripts.
+import { chromium } from "playwright-core"
+
+// Containers have little shared memory.
+const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+
+/** Starts a browser with a profile of its own. */
+export const launch = (executablePath) => chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
+
+/** Adds to problems what a page of the dashboard must never do. */
+export function watch(page, origin, problems) {
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
+  page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))
+  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`))
+  page.on("request", (request) => new URL(request.url()).origin === origin || request.url() === "data:," || problems.push(`asks for ${request.url()}`))
+}
