@@ -66,9 +66,10 @@ type spending struct {
 	Rows []struct {
 		Agent                         string
 		Calls, Memories, Compartments int
+		Findings                      int
 		Money                         float64
 	}
-	Runs []struct{ Text string } // of the dreamer, that have ended
+	Runs []struct{ Text string } // the finished runs of the dreamer
 }
 
 func (w *world) spent() (s spending) {

@@ -122,7 +122,7 @@ func (w *world) checkIsManaged(session string) {
 	}
 	want := 2
 	if w.harness == schema.HarnessOpenCode2 {
-		want = 1 // the read tool of the beta answers with JSON, which takes no note
+		want = 1 // the read tool of the beta answers with JSON, to which no note is added
 	}
 	if len(told) < want {
 		w.t.Errorf("the model has read %d notes: %q", len(told), slices.Collect(maps.Keys(told)))

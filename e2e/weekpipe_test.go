@@ -68,7 +68,7 @@ type pipe struct {
 	sessions int
 	messages []string
 	used     []usage
-	delays   []time.Duration // each command takes one of them: the host is killed so long after the command
+	delays   []time.Duration // each command takes one of them: the host is killed this long after the command
 }
 
 // A usage is the usage of a request, in tokens.

@@ -349,19 +349,19 @@ type HistorianBudget struct {
 	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
 	// AtMost is the greatest budget, in $.
 	AtMost float64 `json:"at_most" jsonschema:"default=50,minimum=0" project:"less"`
-	// Tokens bounds its tokens.
+	// Tokens bounds the historian's tokens.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
 }
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the same for all others.
+	// Percent is the day's budget, in percent of the same average cost.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
 	// AtMost is the greatest budget, in $.
 	AtMost float64 `json:"at_most" jsonschema:"default=2,minimum=0" project:"less"`
-	// Tokens bounds their tokens.
+	// Tokens bounds the other agents' tokens.
 	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`
 }
 

@@ -59,7 +59,7 @@ type EmbeddingStatus struct {
 	// Texts have vectors of this model, and Waiting will get them.
 	Texts   int `json:"texts"`
 	Waiting int `json:"waiting,omitzero"`
-	// Problem is the reason why there are none.
+	// Problem is the reason why there are no vectors.
 	Problem string `json:"problem,omitzero"`
 }
 
@@ -381,7 +381,7 @@ type KeepParams struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
 	Tags    []int   `json:"tags"`
-	// LetGo ends this: rules and ctx_reduce may drop the pieces again.
+	// LetGo lets the pieces go: rules and ctx_reduce may drop them again.
 	LetGo bool `json:"letGo,omitzero"`
 }
 

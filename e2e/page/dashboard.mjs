@@ -75,7 +75,7 @@ try {
   await page.getByText("Asked and answered.").waitFor()
   await page.getByRole("button", { name: "show the messages 1-2" }).click()
   await page.getByText("[1] user: word for word").waitFor()
-  check("the chart has no curves", (await page.locator("#timeline path").count()) === 4)
+  check("the chart has no curves", (await page.locator("#timeline path").count()) === 10)
   check("two busts are two marks", (await page.locator("#timeline .bust").count()) === 2)
   await page.locator(".whatif summary").focus()
   await page.keyboard.press("Enter")

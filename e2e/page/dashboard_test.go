@@ -154,7 +154,10 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	old.Session.Key.Session = "ses_old"
 	storetest.Must(t, s.CommitPass(t.Context(), old))
 	for n := 4; n <= 40; n++ {
-		storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(n)))
+		c := storetest.Commit(n)
+		c.Units[0].Kind, c.Units[0].Tokens = "tool", 700
+		c.Pass.WireTokens, c.Pass.BaselineTokens, c.Pass.MemoryTokens, c.Pass.ReasoningTokens = 1500*n, 4000, 1000, 150*n
+		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
 	for n := 1; n <= 40; n++ {
 		read := 1500 * (n - 1)

@@ -59,8 +59,8 @@ func Needs(t *testing.T) {
 	}
 }
 
-// NeedsPi skips a test that cannot run the Pi of the repository at repo, as Needs does. If OpenCode is
-// there, Pi is missing only on platforms for which npm has no Node, so on Linux the test fails.
+// NeedsPi skips a test that cannot run the Pi of the repository at repo, as Needs does. On Linux, the test
+// fails instead: where OpenCode is there, Pi is missing only on platforms for which npm has no Node.
 func NeedsPi(t *testing.T, repo string) {
 	t.Helper()
 	Needs(t)

@@ -267,7 +267,7 @@ func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool
 			End     int    `json:"end"`
 			Session string `json:"session"`
 		}
-		_ = json.Unmarshal(p.Input, &a) // a wrong call follows nothing
+		_ = json.Unmarshal(p.Input, &a) // a wrong call shows no message
 		return (a.Session == row.SourceSession || a.Session == "") && a.Start <= row.Ordinal && row.Ordinal <= max(a.Start, a.End)
 	}
 	var named []string

@@ -393,6 +393,10 @@ func (p *player) settle(ses *session) {
 	ses.pending.Raw, plain = ses.plain.request(ses.at, ses.model, ses.route, prompt{system: ses.rawSystem, messages: ses.raws})
 	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
 	ses.pending.Sources.System -= ses.pending.Sources.Guidance
+	if h := ses.pending.Head; h != nil {
+		ses.pending.Sources.Memories = min(h.Sections.Memories, ses.pending.Sources.Head)
+		ses.pending.Sources.Head -= ses.pending.Sources.Memories
+	}
 	ses.pending.price = p.price
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)

@@ -11,7 +11,7 @@ import (
 // beside calls yield with each pair of messages that are at most far messages apart. An answer counts as directly
 // beside its prompt, even if the turn has many tool calls between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
-	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // not files, which move to their last use, and not commits
+	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // without files, which move to their last use, and without commits
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
 	})
 	slices.SortStableFunc(all, func(a, b *scored) int {

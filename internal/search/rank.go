@@ -60,7 +60,7 @@ const (
 	// answer belong together. It also moves a commit towards the best message of the hour before it.
 	answer       = 0.7
 	farthest     = 2              // messages
-	longTurn     = 50             // the most messages from a prompt to an answer that counts as beside it
+	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 

@@ -33,8 +33,8 @@ const (
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the
-// sidekick on, it may replace these hits until the message is there.
+// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the sidekick
+// on, it may replace them until the message is there.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {

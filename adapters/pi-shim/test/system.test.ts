@@ -95,8 +95,8 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
-// Once, if the shim had to repeat a system prompt, the thinking of the whole run was lost: a request with a repeated
-// prompt does not count as one that left with the host's wire.
+// Once, if the shim had to repeat a system prompt, the thinking of the whole run was lost: the shim counted a request
+// with a repeated prompt as one without the host's wire.
 test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   await request(pi)

@@ -349,7 +349,7 @@ export interface EmbeddingStatus {
   /** texts have vectors of this model, and Waiting will get them. */
   texts: number
   waiting?: number
-  /** problem is the reason why there are none. */
+  /** problem is the reason why there are no vectors. */
   problem?: string
 }
 
@@ -594,7 +594,7 @@ export interface KeepParams {
   harness: Harness
   session: string
   tags: number[]
-  /** letGo ends this: rules and ctx_reduce may drop the pieces again. */
+  /** letGo lets the pieces go: rules and ctx_reduce may drop them again. */
   letGo?: boolean
 }
 
