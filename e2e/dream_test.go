@@ -66,6 +66,7 @@ type spending struct {
 	Rows []struct {
 		Agent                         string
 		Calls, Memories, Compartments int
+		Findings                      int
 		Money                         float64
 	}
 	Runs []struct{ Text string } // the finished runs of the dreamer

@@ -196,8 +196,13 @@ func (s *content) thinkingSent(n int) int {
 	return s.thinking[n-1]
 }
 
-// Thinking estimates how many tokens of reasoning the newest wire sends.
-func (s *memo) Thinking() int { return s.thinkingSent(len(s.entries)) }
+// Thinking estimates how many tokens of reasoning the newest wire sends. a holds its additions, if they are not committed yet.
+func (s *memo) Thinking(a frozen.Additions) int {
+	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil && a.Setup == nil {
+		return s.thinkingSent(len(s.entries))
+	}
+	return s.thinkingIn(len(s.entries), s.State.With(a))
+}
 
 // boundThinking estimates how many tokens of thinking become invalid if message first changes: the bound thinking of
 // this message and of all later messages.

@@ -178,6 +178,14 @@ func (c *conn) dispatch(req *jsonrpc2.Request) error {
 		}
 	}
 	harness := c.harness()
+	if harness == "" { // a client that only watches may act for the user, in the lane of the session that it names
+		switch p := b.params.(type) {
+		case *schema.CommandExecuteParams:
+			harness = p.Harness
+		case *schema.KeepParams:
+			harness = p.Harness
+		}
+	}
 	if b.inLane && harness == "" {
 		return refuse(jsonrpc2.CodeInvalidRequest, "initialize with a harness comes first")
 	}

@@ -227,3 +227,23 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 		t.Errorf("%d events were served, want the %d that fit", got, maxLaneCalls+1)
 	}
 }
+
+// A client without a harness may act for the user in a session that it names with its harness. It may not pose as a harness.
+func TestWatcherActsForTheUser(t *testing.T) {
+	r := newRig(t, &scriptedHost{})
+	c := r.connect(nil)
+	watcher := hello()
+	watcher.Harness, watcher.Directory = "", ""
+	mustCall(t, c, schema.MethodInitialize, watcher, nil)
+	mustCall(t, c, schema.MethodCommandExecute, schema.CommandExecuteParams{Harness: schema.HarnessPi, Session: "s", Command: "ctx-menu"}, nil)
+	mustCall(t, c, schema.MethodSessionKeep, schema.KeepParams{Harness: schema.HarnessPi, Session: "s", Tags: []int{1}}, nil)
+	for method, params := range map[string]any{
+		schema.MethodCommandExecute: schema.CommandExecuteParams{Session: "s", Command: "ctx-menu"},
+		schema.MethodToolExecute:    schema.ToolExecuteParams{Session: "s", Tool: "ctx_search", Args: raw("{}")},
+		schema.MethodSystem:         schema.SystemParams{Session: "s"},
+	} {
+		if err := c.Call(patience(t), method, params, nil); err == nil {
+			t.Errorf("%s is answered", method)
+		}
+	}
+}

@@ -41,6 +41,8 @@ type PassRow struct {
 	// the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
+	// These are parts of WireTokens. CommitPass counts the tool calls, without the covered ones.
+	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
 }
@@ -67,11 +69,12 @@ var usageSumsSQL string
 //go:embed query/pass_trim.sql
 var passTrimSQL string
 
-func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
+func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow, coveredTools int) error {
 	_, err := tx.Exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
-		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost)
+		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost,
+		p.MemoryTokens, p.ReasoningTokens, coveredTools)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -174,6 +177,7 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		},
 		LostBlocks: s.ColumnInt(21), LostTokens: s.ColumnInt(22),
 		FoldReason: s.ColumnText(24), BaselineTokens: s.ColumnInt(25), DeltaTokens: s.ColumnInt(26),
+		MemoryTokens: s.ColumnInt(29), ToolTokens: s.ColumnInt(30), ReasoningTokens: s.ColumnInt(31),
 	}
 	if s.ColumnType(12) != sqlite3.NULL {
 		p.Usage = &Usage{Input: s.ColumnInt(12), CacheRead: s.ColumnInt(13), CacheWrite: s.ColumnInt(14)}

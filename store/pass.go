@@ -50,6 +50,8 @@ type PassCommit struct {
 	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
+	// CoveredTools is the size of the tool calls for which the head stands, in tokens.
+	CoveredTools int
 }
 
 //go:embed query/session_upsert.sql
@@ -126,7 +128,7 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		if err := insertRemovals(tx, key, p.Pass, p.Removals, p.Rereads, p.RereadSince); err != nil {
 			return err
 		}
-		return s.appendJournal(tx, key, p.Pass)
+		return s.appendJournal(tx, key, p.Pass, p.CoveredTools)
 	})
 	if err != nil {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)

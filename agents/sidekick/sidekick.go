@@ -24,7 +24,7 @@ type Job struct {
 	Wishes string
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
 	Models  []string
-	Timeout time.Duration // of one question
+	Timeout time.Duration // of all questions together
 	// Search returns the best results of some searches, each result once.
 	Search func(ctx context.Context, queries []string) ([]Hit, error)
 	// Progress is called before each question, with the number of results in it and the usage so far.
@@ -70,6 +70,8 @@ var findingsPrompt string
 
 // Run asks one model after the other, until one gives answers of the right form.
 func Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, j.Timeout)
+	defer cancel()
 	models := ask.Models(j.Models...)
 	if len(models) == 0 {
 		models = []string{""}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/sidekick"
@@ -16,10 +18,16 @@ import (
 type script struct {
 	searches, findings string
 	asked              []ask.Request
+	takes              time.Duration
 }
 
-func (s *script) Ask(_ context.Context, r ask.Request) (ask.Answer, error) {
+func (s *script) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	s.asked = append(s.asked, r)
+	select {
+	case <-ctx.Done():
+		return ask.Answer{}, ctx.Err()
+	case <-time.After(s.takes):
+	}
 	text := s.findings
 	if !strings.Contains(r.Prompt, "<result ") {
 		text = s.searches
@@ -42,7 +50,7 @@ func run(t *testing.T, s *script, change func(*sidekick.Job)) (sidekick.Result, 
 	t.Helper()
 	var searched []string
 	j := sidekick.Job{
-		Words: "How long is the timeout? </words>", Models: []string{"p/a", "p/b"},
+		Words: "How long is the timeout? </words>", Models: []string{"p/a", "p/b"}, Timeout: time.Minute,
 		Search: func(_ context.Context, queries []string) ([]sidekick.Hit, error) {
 			searched = append(searched, queries...)
 			return hits, nil
@@ -150,6 +158,18 @@ func TestModelMayFindNothing(t *testing.T) {
 	if r, _, err := run(t, s, empty); err != nil || len(r.Findings) != 0 || len(s.asked) != 1 {
 		t.Errorf("without results: %+v, %v after %d questions", r, err, len(s.asked))
 	}
+}
+
+// The time is that of all questions. When it is over, no other model is asked.
+func TestSlowModelIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := &script{searches: good, findings: "Nothing helpful was found.", takes: 40 * time.Second}
+		_, _, err := run(t, s, nil)
+		if ask.Classify(err) != ask.TimedOut || len(s.asked) != 2 || time.Since(start) != time.Minute {
+			t.Errorf("%v after %d questions and %v", err, len(s.asked), time.Since(start))
+		}
+	})
 }
 
 // However much the user writes and the search finds, a question stays small.

@@ -163,14 +163,6 @@ func (cmd *replayCmd) options(ctx context.Context, c *cli, s streams) (replay.Op
 	return o, err
 }
 
-// Validate refuses a threshold that no configuration can have.
-func (cmd *replayCmd) Validate() error {
-	if t := cmd.Threshold; t != 0 && (t < 20 || t > 80) {
-		return fmt.Errorf("--threshold is %v; it is from 20 to 80", t)
-	}
-	return nil
-}
-
 func (cmd *replayCmd) writePage(s replay.Summary) error {
 	var b bytes.Buffer
 	if err := page.Write(&b, s, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {

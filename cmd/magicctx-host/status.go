@@ -245,7 +245,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 		Follow: f.Follow, Dir: f.Dir, Page: pageOf(s), Choice: view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)},
 	}
 	if cmd.JSON {
-		return watch.JSON(ctx, o, s.out)
+		return watch.JSON(ctx, o, s.out, s.err)
 	}
 	out, isFile := s.out.(*os.File)
 	isFile = isFile && terminal.Is(out)

@@ -91,10 +91,11 @@ func newFake() fakeHost { return fakeHost{subscribers: new(sync.Map)} }
 func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 	r := newRig(t)
 	out, w := io.Pipe()
+	said, says := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"status", "--watch", "--json", "--data-dir", r.dir}, nil, w, io.Discard, nil)
+		code <- run(ctx, []string{"status", "--watch", "--json", "--data-dir", r.dir}, nil, w, says, nil)
 		w.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -108,6 +109,11 @@ func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 			t.Fatalf("line for %s: %v\n%s", what, err, lines.Bytes())
 		}
 	}
+	waits := bufio.NewScanner(said)
+	if !waits.Scan() || !strings.HasSuffix(waits.Text(), "waiting for a host, which starts with the first session") {
+		t.Errorf("without a host it says %q", waits.Text())
+	}
+	go io.Copy(io.Discard, said)
 	end := r.serve(newFake()) // the watch has started before the host
 	next("the host")
 	r.pass("ses_1")

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -50,6 +52,7 @@ func TestDashboardInBrowser(t *testing.T) {
 		return err
 	}))
 	archived := dream(t, db, dir)
+	record(t, repo, dir)
 	url, next := make(chan string, 1), make(chan struct{})
 	ended := make(chan error, 1)
 	keep, kept := keeper()
@@ -151,7 +154,10 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	old.Session.Key.Session = "ses_old"
 	storetest.Must(t, s.CommitPass(t.Context(), old))
 	for n := 4; n <= 40; n++ {
-		storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(n)))
+		c := storetest.Commit(n)
+		c.Units[0].Kind, c.Units[0].Tokens = "tool", 700
+		c.Pass.WireTokens, c.Pass.BaselineTokens, c.Pass.MemoryTokens, c.Pass.ReasoningTokens = 1500*n, 4000, 1000, 150*n
+		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
 	for n := 1; n <= 40; n++ {
 		read := 1500 * (n - 1)
@@ -173,6 +179,21 @@ func storeSession(t *testing.T, dir string) *store.Store {
 		}},
 	}))
 	return s
+}
+
+// record puts a trace into the data directory, in which the session of storetest has the requests of a recorded one.
+func record(t *testing.T, repo, dir string) {
+	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
+	storetest.Must(t, err)
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	storetest.Must(t, err)
+	content, err := io.ReadAll(unpacked)
+	storetest.Must(t, err)
+	_, rest, _ := bytes.Cut(content, []byte(`"session":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	storetest.Must(t, os.Mkdir(filepath.Join(dir, "traces"), 0o700))
+	storetest.Must(t, os.WriteFile(filepath.Join(dir, "traces", "1700000000001-1.jsonl"), bytes.ReplaceAll(content, id, []byte(storetest.Key.Session)), 0o600))
 }
 
 // dream stores a run of the dreamer that has archived one memory, and returns that memory.

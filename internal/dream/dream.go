@@ -48,6 +48,8 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
+	// Publish tells those who watch a session that its status has changed.
+	Publish func(store.Key)
 	// Stopped returns the reason why the budget pays for no further call of a work today, or nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	// Worst returns the most that a question can cost.
@@ -135,6 +137,7 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.set(r.project, r)
 	r.Agents.Go(func() {
 		defer end(nil)
+		defer r.Publish(r.session.Key)
 		defer r.set(r.project, nil)
 		if !r.account.IsManual {
 			most := time.Duration(r.cfg.Dreamer.MaxRuntimeMinutes) * time.Minute

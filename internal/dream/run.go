@@ -153,6 +153,7 @@ func (r *run) doTasks(ctx context.Context) error {
 func (r *run) show(t dreamer.Task, number, of int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.Publish(r.session.Key)
 	r.progress = schema.DreamStatus{Task: t.Name, Number: number, Of: of, Since: r.account.StartedAt, Tokens: tokensOf(r.account.Usage)}
 }
 

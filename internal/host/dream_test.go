@@ -567,7 +567,7 @@ func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	}
 }
 
-// While a run works, the status shows its task. The user can cancel it.
+// While a run works, the status shows its task, and whoever watches the session is told. The user can cancel it.
 func TestDreamIsSeenAndCancelled(t *testing.T) {
 	h := dreaming(t, nil, helpersA, helpersB)
 	h.abortAgent = nil
@@ -583,8 +583,15 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 		must(t, err)
 		return r.Message
 	}
+	w := &watcher{told: make(chan schema.SessionStatus, 100)}
+	if _, err := h.host.Subscribe(t.Context(), w, schema.SubscribeParams{Harness: schema.HarnessOpenCode, Session: testSession}); err != nil {
+		t.Fatal(err)
+	}
 	command("")
 	<-begun
+	if st := <-w.told; !slices.ContainsFunc(st.Panel.Facts, func(f schema.PanelFact) bool { return f.Label == "dreamer" && f.Tone == "work" }) {
+		t.Errorf("the panel is %+v", st.Panel)
+	}
 	st := h.sessionStatus()
 	if d := st.Dream; d == nil || d.Task != "consolidate" || d.Number != 1 || d.Of != 4 || d.Since != h.clock.Now() {
 		t.Errorf("status %+v", d)
@@ -596,6 +603,12 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	h.settle()
 	if st := h.sessionStatus(); st.Dream != nil || len(h.shown) != 1 || !strings.Contains(h.shown[0], "cancelled") {
 		t.Errorf("status %+v, told %q", st.Dream, h.shown)
+	}
+	for len(w.told) > 1 {
+		<-w.told
+	}
+	if st := <-w.told; st.Dream != nil {
+		t.Errorf("at the end, the subscriber knows %+v", st.Dream)
 	}
 	if got := h.active(); len(got) != 2 {
 		t.Errorf("left %q", got)

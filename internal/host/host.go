@@ -164,7 +164,7 @@ func New(o Options) *Host {
 		Features: features, Taken: o.Taken,
 	})
 	h.dreamer = dream.New(dream.Options{
-		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told,
+		Store: o.Store, Sessions: h.sessions, Clients: h.clients, Agents: h.agents, Background: h.background, Checks: h.checks, Notices: told, Publish: h.status.Publish,
 		Stopped: h.governor.Stopped, Worst: h.governor.Worst, OnBattery: o.OnBattery, Clock: o.Clock, Zone: time.Local, Log: o.Log,
 	})
 	h.status.Dream = h.dreamer.Status

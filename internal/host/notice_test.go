@@ -74,7 +74,7 @@ func TestBustIsToldOnce(t *testing.T) {
 	}
 }
 
-// The notice of a bust names the messages that a summary has replaced.
+// The notice of a bust names the messages that a summary has replaced, and says that the summary has taken what the user keeps.
 func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
@@ -82,10 +82,13 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h.host.history.Summarises = true
 	h.talkLong()
 	end := h.compartments()[0].End
+	if _, err := h.keepPieces(false, 2); err != nil {
+		t.Fatal(err)
+	}
 	h.flush()
 	h.pass()
 	h.settle()
-	if want := fmt.Sprintf(": messages 1–%d summarised", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
 		t.Errorf("shown %q, want one notice with %q", h.shown, want)
 	}
 }

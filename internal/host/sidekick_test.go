@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
@@ -180,8 +181,8 @@ func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	if !strings.Contains(told, "unless the sidekick first chooses others") || len(h.shown) != 1 || !strings.Contains(h.shown[0], "does not pay for any such call") || !strings.Contains(h.shown[0], "what the first search has found") || asked != 0 {
 		t.Errorf("without a budget: %s, %q, asked %d times", told, h.shown, asked)
 	}
-	if st := h.sessionStatus(); st.History != nil && st.History.Budget != nil { // once, a refusal was that of the session, whoever had asked
-		t.Errorf("the historian is said to be stopped: %+v", st.History.Budget)
+	if stop := h.host.governor.Stopped(store.HistorianOf(testKey)); stop != nil { // once, a refusal was that of the session, whoever had asked
+		t.Errorf("the historian is said to be stopped: %+v", stop)
 	}
 }
 
@@ -229,10 +230,10 @@ func TestPromptDoesNotWaitForTheSidekick(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun, aborted := make(chan bool), make(chan bool, 1)
-			h := sidekicking(t, schema.HarnessOpenCode, saying(stripes, `<finding result="1">The compiler got striped.</finding>`))
+			h := sidekicking(t, schema.HarnessOpenCode, saying(stripes, `<finding result="1">The compiler got striped.</finding><finding result="1">The lunch bell rings.</finding>`))
 			answer := h.runAgent
 			h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
-				if strings.HasPrefix(p.Prompt, "<words>lunch<") {
+				if strings.HasPrefix(p.Prompt, "<words>lunch<") && strings.Contains(p.Prompt, "<result ") {
 					close(begun)
 					<-aborted
 					return answer(ctx, p) // a late answer

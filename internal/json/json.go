@@ -35,6 +35,11 @@ func MarshalIndent(v any) ([]byte, error) {
 // Unmarshal decodes data into v.
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
+// UnmarshalStrict decodes data into v, and refuses members that v does not have.
+func UnmarshalStrict(data []byte, v any) error {
+	return jsonv2.Unmarshal(data, v, untouched, jsonv2.RejectUnknownMembers(true))
+}
+
 // UnmarshalRead decodes the whole of r.
 func UnmarshalRead(r io.Reader, v any) error { return jsonv2.UnmarshalRead(r, v, untouched) }
 

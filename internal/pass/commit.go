@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -24,8 +25,12 @@ func (ps *Pass) commit(ctx context.Context) error {
 	after := s.Pipe.After(d, w, ps.At)
 	row := ps.rowAfter(after)
 	after.Passes = row.Passes // a fork counts its passes from 1
+	head := s.Pipe.State.Head
+	if d.Head != nil {
+		head = *d.Head
+	}
 	c := store.PassCommit{
-		Session: row, Pass: ps.journalLine(row),
+		Session: row, Pass: ps.journalLine(row, head), CoveredTools: head.Sections.Covered.Inputs + head.Sections.Covered.Results,
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
 		Restored: d.Restored, Released: d.Released, Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
@@ -100,13 +105,9 @@ func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	return row
 }
 
-// journalLine returns the journal's line for the pass. row is the session's row after the pass.
-func (ps *Pass) journalLine(row store.SessionRow) store.PassRow {
+// journalLine returns the journal's line for the pass. row is the session's row after the pass, and head its head.
+func (ps *Pass) journalLine(row store.SessionRow, head frozen.Head) store.PassRow {
 	d, w := ps.Decision, ps.Wire
-	head := ps.Session.Pipe.State.Head
-	if d.Head != nil {
-		head = *d.Head
-	}
 	return store.PassRow{
 		Pass: row.Passes, At: ps.At,
 		Verdict: string(d.Verdict), Cause: string(d.Cause),
@@ -118,6 +119,7 @@ func (ps *Pass) journalLine(row store.SessionRow) store.PassRow {
 		Price:      d.Price,
 		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
 		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
+		MemoryTokens: head.Sections.Memory, ReasoningTokens: max(0, ps.Session.Pipe.Thinking(d.Additions.Additions)-w.LostTokens),
 	}
 }
 

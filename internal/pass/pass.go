@@ -56,7 +56,7 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	done = true
 	answer := pass.answer()
 	s.LastPass.Store(time.Since(pass.started).Microseconds())
-	s.Thinking.Store(int64(s.Pipe.Thinking()))
+	s.Thinking.Store(int64(s.Pipe.Thinking(frozen.Additions{})))
 	for _, f := range e.Features {
 		if f.Done != nil {
 			f.Done(ctx, pass)

@@ -51,6 +51,10 @@ type MarksBill struct {
 	Tokens Tokens `json:"tokens"`
 	// Bill includes the historian's runs: a setting with more runs has smaller prompts.
 	Bill float64 `json:"bill"`
+	// Removed is the size of what busts removed, and Reread of the part of it that the model soon read again. Both are
+	// in tokens.
+	Removed int `json:"removedTokens"`
+	Reread  int `json:"rereadTokens"`
 	// MissedRuns counts the questions to hidden agents that the trace does not contain. If the marks differ
 	// from the recorded ones, the host asks the historian at other times.
 	MissedRuns int `json:"missedRuns,omitzero"`
@@ -178,7 +182,8 @@ func billAt(m Marks, s Summary) MarksBill {
 	for _, saved := range s.Saved {
 		bill += saved.Historian
 	}
-	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: bill, MissedRuns: len(s.MissedRuns)}
+	regret := schema.SumOf(s.Regret().Removals)
+	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: bill, Removed: regret.Tokens, Reread: regret.Reread, MissedRuns: len(s.MissedRuns)}
 }
 
 func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {

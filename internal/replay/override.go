@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -136,6 +137,16 @@ func (v *overrides) provider(recorded string) string {
 	return name
 }
 
+// price returns the price of a model in the list of the options, and false if the list does not have it.
+func (v *overrides) price(m schema.Model) (schema.Price, bool) {
+	m.Provider = cmp.Or(v.recorded[m.Provider], m.Provider)
+	if price, ok := v.prices[m.Provider+"/"+m.ID]; ok {
+		return price, true
+	}
+	price, ok := v.prices[EveryModel]
+	return price, ok
+}
+
 // limits answers a request for a model's limits with the limits from the trace.
 func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	if name, ok := v.recorded[p.Model.Provider]; ok {
@@ -156,7 +167,7 @@ func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLi
 	if v.window > 0 {
 		l.ContextTokens, l.InputTokens = v.window, 0
 	}
-	if price, ok := v.prices.of(p.Model); ok {
+	if price, ok := v.price(p.Model); ok {
 		l.Price = price
 	}
 	if v.profile != nil {

@@ -33,6 +33,8 @@ type player struct {
 	sessions map[string]*session
 	taken    taken
 	price    schema.Price
+	// isPriced is true if the options have the price of one of the models.
+	isPriced bool
 	report   *Report
 
 	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the
@@ -391,6 +393,10 @@ func (p *player) settle(ses *session) {
 	ses.pending.Raw, plain = ses.plain.request(ses.at, ses.model, ses.route, prompt{system: ses.rawSystem, messages: ses.raws})
 	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
 	ses.pending.Sources.System -= ses.pending.Sources.Guidance
+	if h := ses.pending.Head; h != nil {
+		ses.pending.Sources.Memories = min(h.Sections.Memories, ses.pending.Sources.Head)
+		ses.pending.Sources.Head -= ses.pending.Sources.Memories
+	}
 	ses.pending.price = p.price
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens.Billed(ses.route.Cliff), p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw.Billed(ses.route.Cliff), p.price)
@@ -426,6 +432,9 @@ func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model
 	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
 	if err == nil && limits.Price.Fresh > 0 {
 		p.price = route.Of(model, limits.NPM).Price(limits.Price)
+	}
+	if price, ok := p.overrides.price(model); ok { // the trace may lack the limits
+		p.price, p.isPriced = route.Of(model, limits.NPM).Price(price), true
 	}
 	return model, limits.NPM
 }

@@ -1,12 +1,16 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -48,15 +52,6 @@ type Prices map[string]schema.Price
 // EveryModel is the key of the price of each model that a list does not name.
 const EveryModel = "*"
 
-// of returns the price of a model, and false if the list does not have it.
-func (p Prices) of(m schema.Model) (schema.Price, bool) {
-	if price, ok := p[m.Provider+"/"+m.ID]; ok {
-		return price, true
-	}
-	price, ok := p[EveryModel]
-	return price, ok
-}
-
 // Sent is the wire of a pass, with the data needed to check it.
 type Sent struct {
 	*Pass
@@ -70,6 +65,28 @@ type Sent struct {
 // Arrays returns the harness's array of the pass, and the array that the shim would send instead.
 func (s Sent) Arrays() (raw, wire []json.Value, err error) { return s.mirror.arrays() }
 
+// Check refuses settings that no configuration can have.
+func (o Options) Check() error {
+	if high := o.Marks.High; high != 0 && (high < minHighMark || high > maxHighMark) {
+		return fmt.Errorf("the threshold is %g%% of the window; it is from %d to %d", high, minHighMark, maxHighMark)
+	}
+	if spending := o.Marks.Spending; spending != "" && !slices.Contains(schema.Spendings, spending) {
+		return fmt.Errorf("spending is %q; it is frugal, balanced or generous", format.Clean(string(spending)))
+	}
+	return nil
+}
+
+// noPrice says that the options have prices, but none of a model of the trace.
+func (p *player) noPrice() error {
+	var models []string
+	for _, pass := range p.report.Passes {
+		if pass.Model != "" && !slices.Contains(models, pass.Model) {
+			models = append(models, pass.Model)
+		}
+	}
+	return fmt.Errorf("the list of prices has none for %s; add it, or %q for every other model", format.Clean(cmp.Or(strings.Join(models, " or "), "the models of the trace")), EveryModel)
+}
+
 // callTimeout bounds one call of a replay. It is generous because a replay may run beside other work.
 // The reported times are measured separately.
 const callTimeout = time.Minute
@@ -77,6 +94,9 @@ const callTimeout = time.Minute
 // Run replays the trace in r and returns a report. It returns an error if it cannot read the trace or if the
 // host refuses the trace. A broken invariant is not an error: it is part of the report.
 func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	t, err := read(r)
 	if err != nil {
 		return nil, err
@@ -106,6 +126,9 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		if o.Progress != nil {
 			o.Progress(i+1, len(t.steps))
 		}
+	}
+	if len(o.Prices) > 0 && !p.isPriced {
+		return nil, p.noPrice()
 	}
 	for _, what := range p.unknown {
 		p.lacks("%s", what)

@@ -11,8 +11,9 @@ type Sources struct {
 	// Guidance is the part of the system prompt that magicctx appends. System is the rest.
 	System   int `json:"system"`
 	Guidance int `json:"guidance,omitzero"`
-	// Head is the size of the messages that stand for summarised history.
-	Head int `json:"head,omitzero"`
+	// Head is the size of the messages that stand for summarised history, without Memories.
+	Head     int `json:"head,omitzero"`
+	Memories int `json:"memories,omitzero"`
 	// Text includes parts of unknown kinds.
 	Text      int `json:"text"`
 	Reasoning int `json:"reasoning"`
@@ -23,11 +24,11 @@ type Sources struct {
 
 // Total returns the sum, in tokens.
 func (s Sources) Total() int {
-	return s.System + s.Guidance + s.Head + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
+	return s.System + s.Guidance + s.Head + s.Memories + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
 }
 
 func (s Sources) plus(o Sources) Sources {
-	return Sources{s.System + o.System, s.Guidance + o.Guidance, s.Head + o.Head, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
+	return Sources{s.System + o.System, s.Guidance + o.Guidance, s.Head + o.Head, s.Memories + o.Memories, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
 }
 
 // sourcesOf counts the tokens of one message by source.

@@ -10,7 +10,7 @@ import (
 )
 
 // remedy says which file to replay instead.
-var remedy = fmt.Sprintf("give a file that was recorded after %s trace on, or --last for the newest one", program.Name())
+var remedy = fmt.Sprintf("give a file that was recorded after %s trace on", program.Name())
 
 // ErrNoRequest means that a trace holds no request to a model.
 var ErrNoRequest = errors.New("the trace holds no request of a shim; " + remedy)

@@ -79,6 +79,9 @@ func changes(ps *pass.Pass) string {
 	if shortened > 0 {
 		parts = append(parts, format.Count(shortened, "piece")+" shortened")
 	}
+	if n := len(d.Released); n > 0 {
+		parts = append(parts, format.Count(n, "piece")+" that you kept gone with them")
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -164,15 +164,13 @@ func (r *sidekickRun) tell(variant, text string, findings []string) {
 
 // ask lets the sidekick work until it has a result, or its time is over.
 func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
-	most := time.Duration(r.cfg.Sidekick.TimeoutMS) * time.Millisecond
-	ctx, cancel := context.WithTimeout(r.ctx, most)
-	defer cancel()
 	asker := agent.Asker{
 		Runner: r.Agents, Harness: schema.Harness(r.session.Harness), Client: r.client, Directory: r.directory, Session: r.session.Session,
 		Title: "findings for a message", Lease: lease,
 	}
-	return sidekick.Run(ctx, asker, sidekick.Job{
-		Words: r.words, Wishes: r.cfg.Sidekick.SystemPrompt, Models: r.models, Timeout: most, Search: r.searches,
+	return sidekick.Run(r.ctx, asker, sidekick.Job{
+		Words: r.words, Wishes: r.cfg.Sidekick.SystemPrompt, Models: r.models, Search: r.searches,
+		Timeout: time.Duration(r.cfg.Sidekick.TimeoutMS) * time.Millisecond,
 		Progress: func(results int, used ask.Usage) {
 			r.mu.Lock()
 			r.status.Results, r.status.Tokens = results, used.Input+used.Output+used.CacheRead+used.CacheWrite

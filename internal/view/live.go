@@ -236,21 +236,30 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 	}
 }
 
-// text draws a text. A line that is longer than the screen goes on in the next one.
+// text draws a text. A line that is longer than the screen goes on in the next one, below its beginning.
 func (s *screen) text(p TextPage) {
 	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n "), "\t", "    ")
+		margin := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		for format.Columns(line) > s.width {
-			used, at := 0, 0
+			used, at, blank := 0, 0, -1
 			for i, r := range line {
+				if r == ' ' && i > len(margin) {
+					blank = i
+				}
 				if used += format.RuneColumns(r); used > s.width {
 					break
 				}
 				at = i + len(string(r))
 			}
-			s.line(line[:at])
-			line = line[at:]
+			if blank < 0 { // a word that is longer than the screen
+				s.line(line[:at])
+				line = line[at:]
+				continue
+			}
+			s.line(line[:blank])
+			line = margin + strings.TrimLeft(line[blank:], " ")
 		}
 		s.line(line)
 	}

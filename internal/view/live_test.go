@@ -89,3 +89,20 @@ func TestTextPageShowsAll(t *testing.T) {
 		t.Errorf("the page shows\n%s", got)
 	}
 }
+
+// A text page breaks its lines between words, and the rest of an indented line stands below its beginning.
+func TestTextPageBreaksBetweenWords(t *testing.T) {
+	v := Live{Page: &TextPage{Title: "Memories", Text: "  12. Tests run with go test, and with nothing else\n"}}
+	got := drawnOf(v, 24, 6)
+	if want := "\n  12. Tests run with go\n  test, and with nothing\n  else\n"; !strings.Contains(got, want) {
+		t.Errorf("the page shows\n%s\nwant%s", got, want)
+	}
+}
+
+// On a tiny screen, a person sees what they type.
+func TestTinyScreenShowsWhatIsTyped(t *testing.T) {
+	v := Live{Status: statusOf(1), Choice: Choice{Typing: TypesQuery, Query: "where is the parser"}}
+	if got := drawnOf(v, 20, 5); !strings.HasSuffix(got, "…ere is the parser▏") {
+		t.Errorf("the screen shows\n%s", got)
+	}
+}

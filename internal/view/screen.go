@@ -94,9 +94,22 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 		help = append([]string{fmt.Sprintf("↓ %d more", below)}, help...)
 	}
 	first := format.Cut(help[0], s.width-1)
+	if v.Choice.Typing != TypesNothing && first != help[0] { // the end of the text is where the person types
+		first = lastColumns(help[0], s.width-1)
+	}
 	help[0] = first
 	s.line(s.Paint(Faint, " "+first+cutRest(help, s.width-1)))
 	return s.joined(), below
+}
+
+// lastColumns returns the end of a text that is too long, in at most n columns.
+func lastColumns(text string, n int) string {
+	runes := []rune(text)
+	first := len(runes)
+	for used := 1; first > 0 && used+format.RuneColumns(runes[first-1]) <= n; first-- {
+		used += format.RuneColumns(runes[first-1])
+	}
+	return "…" + string(runes[first:])
 }
 
 func (s *screen) noSession() {

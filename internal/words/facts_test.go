@@ -177,6 +177,16 @@ func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
 	}
 }
 
+func TestSidekickSaysWhatItDoes(t *testing.T) {
+	for want, s := range map[string]*schema.SidekickStatus{
+		"": nil, "chooses what to search for": {}, "chooses from 1 search result, 1.2k tokens so far": {Results: 1, Tokens: 1200},
+	} {
+		if got := sidekickOf(s); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The status says why no run of the dreamer is under way.
 func TestDreamerSaysWhyItRests(t *testing.T) {
 	for want, d := range map[string]*schema.DreamStatus{

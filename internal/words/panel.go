@@ -31,6 +31,7 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("last bust", "", lastBustAt(st.LastBust, now))
 	add("next bust", "", dueOf(st))
 	add("historian", "work", runOf(st.History, now))
+	add("dreamer", "work", dreamingOf(st.Dream, now))
 	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
 	add("memories", "", memoriesOf(st))
@@ -168,6 +169,14 @@ func runOf(h *schema.HistoryStatus, now time.Time) string {
 		return ""
 	}
 	return workOf(h.Running) + " since " + clockOf(h.Running.Since, now)
+}
+
+// dreamingOf describes the run of the dreamer that is under way.
+func dreamingOf(d *schema.DreamStatus, now time.Time) string {
+	if d == nil || d.Task == "" || d.Waits {
+		return ""
+	}
+	return fmt.Sprintf("task %d of %d (%s) since %s", d.Number, d.Of, format.Clean(d.Task), clockOf(d.Since, now))
 }
 
 // keptOf counts the summaries.

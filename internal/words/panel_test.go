@@ -21,6 +21,7 @@ func full() schema.SessionStatus {
 		NextBust: &schema.NextBust{At: 130_000},
 		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "threshold", Removed: 43_000, Cost: &cost},
 		History:  &schema.HistoryStatus{Compartments: 4, RawTokens: 61_000, Fidelity: 0.9, Running: &schema.HistoryRun{Kind: "incremental", Since: noon.Add(-90 * time.Second).UnixMilli()}},
+		Dream:    &schema.DreamStatus{Task: "verify", Number: 2, Of: 5, Since: noon.Add(-3 * time.Minute).UnixMilli(), Tokens: 900},
 		Memories: 12, Notes: 3,
 		Saved: &schema.Saving{Money: 1.5, Historian: 0.25, Spent: 3.2, Passes: 39},
 	}
@@ -44,6 +45,7 @@ func TestPanel(t *testing.T) {
 		"last bust: 11:00, threshold; freed 43k, cost $0.04 ",
 		"next bust: at 130k tokens; 5 pieces marked by the model ",
 		"historian: at work since 11:58 work",
+		"dreamer: task 2 of 5 (verify) since 11:57 work",
 		"summaries: 4 for 61k tokens ",
 		"memories: 12, 3 notes ",
 		"saved: about $1.50 ",
@@ -80,7 +82,7 @@ func TestPanelOfANewSession(t *testing.T) {
 func TestPanelNamesTimesAndNoAges(t *testing.T) {
 	st := full()
 	st.History.Failures, st.History.FailedAt, st.History.LastError = 3, noon.Add(-25*time.Hour).UnixMilli(), "no answer"
-	st.LastBust.At = st.History.FailedAt
+	st.LastBust.At, st.Dream.Task = st.History.FailedAt, ""
 	p := Panel(st, nil, noon)
 	if got, want := p.Facts[0].Text, "the historian has failed 3 times in a row, last at 28 Feb: no answer"; got != want || p.Facts[0].Tone != "alarm" {
 		t.Errorf("got %q, want %q", got, want)

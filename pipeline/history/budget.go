@@ -6,8 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The constants of this file are described in docs/history.md.
-
 const (
 	// defaultLimit, in tokens, is used if the model's limit is unknown.
 	// defaultThreshold, in percent, is used if the execute threshold is invalid.

@@ -253,6 +253,10 @@ CREATE TABLE passes (
 	fold_reason     TEXT    NOT NULL DEFAULT '',
 	baseline_tokens INTEGER NOT NULL DEFAULT 0,
 	delta_tokens    INTEGER NOT NULL DEFAULT 0,
+	-- other parts of the wire
+	memory_tokens    INTEGER NOT NULL DEFAULT 0, -- in the head
+	tool_tokens      INTEGER NOT NULL DEFAULT 0, -- calls and results
+	reasoning_tokens INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (harness, session_id, pass),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

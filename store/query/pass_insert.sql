@@ -4,6 +4,11 @@ INSERT INTO passes (
 	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
 	lost_blocks, lost_tokens, thinking_tokens,
 	fold_reason, baseline_tokens, delta_tokens,
-	rent_tokens, cost_tokens
+	rent_tokens, cost_tokens,
+	memory_tokens, reasoning_tokens, tool_tokens
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, max(0, coalesce((
+	SELECT tokens + input_tokens - dropped_tokens - dropped_input_tokens
+	FROM unit_sums
+	WHERE harness = ?1 AND session_id = ?2 AND kind = 'tool'
+), 0) - ?))

@@ -5,5 +5,6 @@ SELECT
 	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
 	lost_blocks, lost_tokens, thinking_tokens,
 	fold_reason, baseline_tokens, delta_tokens,
-	rent_tokens, cost_tokens
+	rent_tokens, cost_tokens,
+	memory_tokens, tool_tokens, reasoning_tokens
 FROM passes

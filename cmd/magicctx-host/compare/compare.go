@@ -223,36 +223,57 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // maxPrice bounds a price of the user, in $ for a million tokens.
 const maxPrice = 1e6
 
-// ReadPrices reads a list of prices from a JSON file, or uses the price of one model, such as anthropic/claude, for
-// every model. Without a name it returns nil.
+// ReadPrices reads a list of prices from a JSON file. If there is no such file, it returns PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil
 	}
 	content, err := os.ReadFile(name)
-	if err == nil {
-		var list replay.Prices
-		if err := json.Unmarshal(content, &list); err != nil {
-			return nil, fmt.Errorf("prices in %s: %w", format.Clean(name), err)
-		}
-		for model, p := range list {
-			if min(p.Fresh, p.Write, p.Read, p.Output) < 0 || max(p.Fresh, p.Write, p.Read, p.Output) > maxPrice || p == (schema.Price{}) {
-				return nil, fmt.Errorf("prices in %s: %s needs fresh, write, read and output in $ for a million tokens, at most 1,000,000 each", format.Clean(name), format.Clean(model))
-			}
-		}
-		return list, nil
+	if errors.Is(err, os.ErrNotExist) {
+		return PricesOf(ctx, dataDir, name)
 	}
-	provider, model, isModel := strings.Cut(name, "/")
-	if !isModel || !errors.Is(err, os.ErrNotExist) {
+	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
-	known, err := models.View(ctx, dataDir, provider, model)
-	if err != nil {
-		return nil, err
+	var list replay.Prices
+	if err := json.UnmarshalStrict(content, &list); err != nil {
+		return nil, fmt.Errorf(`%s is no list of prices like {"anthropic/claude": {"fresh": 3, "write": 3.75, "read": 0.3, "output": 15}}: %w`, format.Clean(name), err)
 	}
-	p := schema.Price{Fresh: known.PriceFresh, Write: known.PriceWrite, Read: known.PriceRead, Output: known.PriceOutput}
+	for model, p := range list {
+		if !isPrice(p) {
+			return nil, fmt.Errorf("prices in %s: %s needs fresh, write, read and output in $ for a million tokens, at most 1,000,000 each", format.Clean(name), format.Clean(model))
+		}
+	}
+	return list, nil
+}
+
+func isPrice(p schema.Price) bool {
+	return min(p.Fresh, p.Write, p.Read, p.Output) >= 0 && max(p.Fresh, p.Write, p.Read, p.Output) <= maxPrice && p != (schema.Price{})
+}
+
+// PricesOf returns the prices of a model that magicctx knows, such as anthropic/claude, or four given prices, such as
+// "3 3.75 0.3 15", for every model. Without a text it returns nil.
+func PricesOf(ctx context.Context, dataDir, text string) (replay.Prices, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var p schema.Price
+	if n, err := fmt.Sscan(text, &p.Fresh, &p.Write, &p.Read, &p.Output); n > 0 {
+		if err != nil || !isPrice(p) {
+			return nil, fmt.Errorf("prices are %q; four are needed: fresh, write, read and output in $ for a million tokens, at most 1,000,000 each", format.Clean(text))
+		}
+		return replay.Prices{replay.EveryModel: p}, nil
+	}
+	provider, model, isModel := strings.Cut(text, "/")
+	if isModel {
+		known, err := models.View(ctx, dataDir, provider, model)
+		if err != nil {
+			return nil, err
+		}
+		p = schema.Price{Fresh: known.PriceFresh, Write: known.PriceWrite, Read: known.PriceRead, Output: known.PriceOutput}
+	}
 	if p == (schema.Price{}) {
-		return nil, fmt.Errorf("there is no file %q, and magicctx knows no price of such a model", format.Clean(name))
+		return nil, fmt.Errorf("prices: magicctx knows no prices of a model %q, such as anthropic/claude, and there is no such file", format.Clean(text))
 	}
 	return replay.Prices{replay.EveryModel: p}, nil
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/traces"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/page"
@@ -14,35 +16,61 @@ import (
 
 // Share writes the report of a trace, or of a session's newest trace, as a page for others.
 func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTexts bool) error {
-	summary, err := newest(ctx, dataDir, of)
+	content, err := Report(ctx, dataDir, of, withTexts, nil)
 	if err != nil {
-		return fmt.Errorf("share: %w", err)
+		return err
+	}
+	return save(tell, path, content, "read it before you send it")
+}
+
+// Report returns the report of a trace, or of a session's newest trace, as a page for others.
+func Report(ctx context.Context, dataDir, of string, withTexts bool, progress func(done, steps int)) ([]byte, error) {
+	n, err := newestOf(ctx, dataDir, of)
+	if err != nil {
+		return nil, fmt.Errorf("share: %w", err)
+	}
+	summary, err := n.play(ctx, replay.Options{Progress: progress})
+	if err != nil {
+		return nil, fmt.Errorf("share: %w", err)
 	}
 	page.Share(&summary, withTexts)
 	var b bytes.Buffer
-	if err := page.Write(&b, summary, page.Options{Trace: "a session"}); err != nil {
-		return err
-	}
-	return save(tell, path, b.Bytes(), "read it before you send it")
+	err = page.Write(&b, summary, page.Options{Trace: "a session"})
+	return b.Bytes(), err
 }
 
-// newest replays a trace, or the newest trace of a session. For a session, the summary holds only that session.
-func newest(ctx context.Context, dataDir, of string) (replay.Summary, error) {
+// A newest is a trace, or a session with its newest trace.
+type newest struct {
+	trace   traces.Trace
+	session string // empty for all sessions of the trace
+}
+
+func newestOf(ctx context.Context, dataDir, of string) (newest, error) {
 	all, wanted, err := choose(ctx, Options{Dir: dataDir, Of: []string{of}})
 	if err != nil {
-		return replay.Summary{}, err
-	}
-	s, err := play(ctx, all[0], replay.Options{})
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", format.Clean(filepath.Base(all[0].Path)), err)
+		return newest{}, err
 	}
 	if wanted[all[0].Path] == nil {
+		of = ""
+	}
+	return newest{all[0], of}, nil
+}
+
+// play replays the trace. Of a session, the summary has only that session.
+func (n newest) play(ctx context.Context, o replay.Options) (replay.Summary, error) {
+	name := format.Clean(filepath.Base(n.trace.Path))
+	s, err := play(ctx, n.trace, o)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	if n.session == "" {
 		return s, nil
 	}
 	for _, one := range s.Sessions() {
-		if one.Detail[0].Session == of {
+		if one.Detail[0].Session == n.session {
+			one.MissedRuns = slices.DeleteFunc(s.MissedRuns, func(r replay.MissedRun) bool { return r.Session != n.session })
 			return one, nil
 		}
 	}
-	return s, fmt.Errorf("the replay of %s has no request of this session", format.Clean(filepath.Base(all[0].Path)))
+	return s, fmt.Errorf("the replay of %s has no request of this session", name)
 }

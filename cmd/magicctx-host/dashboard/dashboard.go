@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/background"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -60,7 +61,8 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
 	}
-	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow)}
+	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow), replays: &replays{work: background.New(), dir: o.Dir}}
+	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // a replay removes its files at its end
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	// A browser never sends the part after # to a server, so no log can contain the token.
 	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
@@ -97,11 +99,15 @@ var workspacesScript string
 //go:embed settings.js
 var settingsScript string
 
+//go:embed whatif.js
+var whatIfScript string
+
 // pages answer the requests of the browser.
 type pages struct {
 	Options
-	guard *guard
-	feed  *feed
+	guard   *guard
+	feed    *feed
+	replays *replays
 	// editing is held while the user's settings are read and written.
 	editing sync.Mutex
 }
@@ -124,7 +130,7 @@ func (p *pages) handler() http.Handler {
 	for path, file := range map[string]struct{ kind, text string }{
 		"GET /{$}":       {"text/html; charset=utf-8", pageHTML},
 		"GET /style.css": {"text/css; charset=utf-8", page.Style + pageStyle},
-		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript},
+		"GET /script.js": {"text/javascript; charset=utf-8", pageScript + liveScript + keepScript + diffScript + workspacesScript + settingsScript + whatIfScript},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
@@ -153,6 +159,9 @@ func (p *pages) data() map[string]http.HandlerFunc {
 		"GET /api/workspaces":  answer(p.workspaces),
 		"POST /api/workspaces": answer(p.changeWorkspace),
 		"GET /api/spend":       answer(p.spend),
+		"GET /api/replay":      answer(p.replays.get),
+		"POST /api/replay":     answer(p.replays.change),
+		"POST /api/report":     answer(p.replays.takeReport),
 	}
 }
 

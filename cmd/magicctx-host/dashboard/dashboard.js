@@ -139,6 +139,7 @@ async function showSession([harness, session]) {
   renew($("busts"), lines.length ? lines : [emptyLine("Nothing yet.")])
   showKept(kept)
   renew($("summaries"), summaries.length ? summaries.map((s) => summaryLine(of, s)) : [emptyLine("No message is summarised yet.")])
+  showReplay()
 }
 
 /** Draws the chart of a session, as the page of a replay does. */
@@ -147,7 +148,10 @@ function drawTimeline(t, model) {
   if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)
   const caption = (title, entries) => element("p", { className: "caption" }, element("b", {}, title), ...entries.map(([className, text]) => element("span", { className: `legend ${className}` }, text)))
   const stage = element("div", { className: "stage still", role: "img", ariaLabel: `Chart: ${parts.join(", ")}` })
-  stage.append(caption(`prompt by the provider's cache, in tokens${t.Each > 1 ? `, average of ${t.Each} requests` : ""}`, t.Legend.map((r) => [r.Name, `${r.Label} ${r.Value}`])), drawPlot("cache", t.Cache))
+  const legend = (readings) => readings.map((r) => [r.Name, `${r.Label} ${r.Value}`])
+  const each = (how) => (t.Each > 1 ? `, the ${how} of ${t.Each} requests` : "")
+  stage.append(caption(`prompt by source, in tokens${each("fullest")}`, legend(t.Parts)), drawPlot("context", t.Context))
+  stage.append(caption(`prompt by the provider's cache, in tokens${each("average")}`, legend(t.Legend)), drawPlot("cache", t.Cache))
   if (t.Bill) stage.append(caption("cost up to each request", [["cost", t.Bill]]), drawPlot("costs", t.Costs))
   if (t.Markers.length) stage.append(caption("busts", t.Causes.map((c) => [c.Class, `${c.Cause} ${c.Count}`])), element("div", { className: "plot lane" }, ...t.Markers.map((m) => placed("i", `bust ${m.Class}`, { left: m.At }))))
   stage.append(element("div", { className: "axis" }, element("b", { className: "unit" }, "req."), ...t.Marks.map((m) => placed("b", "", { left: m.At }, m.Label))))

@@ -145,7 +145,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	if err != nil {
 		return sessionPage{}, err
 	}
-	out.Timeline, out.Model = timelineOf(journal, prices), format.Clean(row.Provider+"/"+row.Model)
+	out.Timeline, out.Model = timelineOf(journal, prices, row.Gauge.Base), format.Clean(row.Provider+"/"+row.Model)
 	about := make(map[int]string)
 	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
 		out.Kept = keptPieces(st.KeptUnits)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/models"
@@ -37,6 +38,8 @@ func storeSession(t *testing.T, dir string) *store.Store {
 			c.Pass.Verdict, c.Pass.Bust, c.Pass.Cause, c.Pass.BustCause = "hard", true, "idle", "idle"
 			c.Removals = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 2400, Through: 2}}
 		}
+		c.Session.Gauge.Base = 2000
+		c.Pass.WireTokens, c.Pass.BaselineTokens, c.Pass.DeltaTokens, c.Pass.MemoryTokens, c.Pass.ReasoningTokens = 15_000, 4000, 1000, 2000, 1000
 		storetest.Must(t, s.CommitPass(t.Context(), c))
 	}
 	storetest.Must(t, s.SaveUsage(t.Context(), key, 2, 0, 20_000, 12_000))
@@ -68,6 +71,15 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	// chart leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
+	}
+	// Request 3 has no usage, so its parts are as the host has counted them.
+	parts := ""
+	for _, part := range got.Timeline.Parts {
+		parts += part.Label + " " + part.Value + ", "
+	}
+	storetest.Same(t, "parts", parts, "system prompt and tool definitions 2k, summaries 3k, memories 2k, conversation 9k, thinking 1k, ")
+	if sources := sourcesOf(store.PassRow{WireTokens: 15_000, BaselineTokens: 5000, MemoryTokens: 2000, ToolTokens: 4000, Usage: &store.Usage{CacheRead: 32_000}}, 2000); sources != (replay.Sources{System: 2000, Head: 6000, Memories: 4000, Results: 8000, Text: 12_000}) {
+		t.Errorf("the parts of a prompt of 32k are %+v", sources)
 	}
 	for i := range got.Summaries {
 		got.Summaries[i].CreatedAt = 0

@@ -9,13 +9,14 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// timelineOf draws the journal of a session at the prices of its model today. It returns nil if no request has a usage.
-// The journal does not hold the sizes of the answers, so the bill covers only the prompts.
-func timelineOf(journal []store.PassRow, prices models.LimitsRow) *page.Timeline {
+// timelineOf draws the journal of a session at the prices of its model today. It returns nil if no request has a usage. The
+// journal does not hold the sizes of the answers, so the bill is that of the prompts. base is the size of a prompt without its
+// messages, 0 if it is unknown.
+func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *page.Timeline {
 	var passes []*replay.Pass
 	isKnown := false
 	for _, row := range journal {
-		p := &replay.Pass{Pass: row.Pass, Verdict: schema.Verdict(row.Verdict), Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause, Messages: row.Messages, WireTokens: row.WireTokens}
+		p := &replay.Pass{Pass: row.Pass, Verdict: schema.Verdict(row.Verdict), Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause, Messages: row.Messages, WireTokens: row.WireTokens, Sources: sourcesOf(row, base)}
 		if u := row.Usage; u != nil {
 			isKnown = true
 			p.Tokens = promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
@@ -30,4 +31,26 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow) *page.Timeline
 	}
 	t := page.NewTimeline(passes)
 	return &t
+}
+
+// sourcesOf splits the prompt of a request by source. The host has counted the messages, so they are scaled to what the provider
+// has counted.
+func sourcesOf(row store.PassRow, base int) replay.Sources {
+	head := row.BaselineTokens + row.DeltaTokens
+	memories := min(row.MemoryTokens, head)
+	tools := min(row.ToolTokens, max(0, row.WireTokens-head))
+	thinking := min(row.ReasoningTokens, max(0, row.WireTokens-head-tools))
+	messages, scale := max(head, row.WireTokens), 1.0
+	if u := row.Usage; u != nil {
+		prompt := u.Input + u.CacheRead + u.CacheWrite
+		if base == 0 || base > prompt {
+			base = max(0, prompt-messages)
+		}
+		scale = float64(prompt-base) / float64(max(1, messages))
+	}
+	scaled := func(tokens int) int { return int(scale * float64(tokens)) }
+	return replay.Sources{
+		System: base, Head: scaled(head - memories), Memories: scaled(memories), Results: scaled(tools), Reasoning: scaled(thinking),
+		Text: scaled(messages - head - tools - thinking),
+	}
 }

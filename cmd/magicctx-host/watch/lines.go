@@ -28,9 +28,17 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints the status as one line of JSON after each change of a session, until ctx ends.
-func JSON(ctx context.Context, o Options, w io.Writer) error {
+// JSON prints the status as one line of JSON after each change of a session, until ctx ends. If there is no host, it says once on
+// errs that it waits.
+func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
+	isAway := false
 	return printed(ctx, o, func(n observer.News) error {
+		wasAway := isAway
+		if isAway = n.Status == nil; isAway && !wasAway {
+			if _, err := fmt.Fprintf(errs, "magicctx-host: %s; waiting for a host, which starts with the first session\n", format.Clean(n.Away)); err != nil {
+				return err
+			}
+		}
 		if !n.Changed {
 			return nil
 		}

@@ -170,10 +170,14 @@ func (m model) output(args []string) string {
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), fmt.Sprintf("COLUMNS=%d", m.width))
 	out, err := cmd.CombinedOutput()
-	if len(out) == 0 && err != nil {
-		return err.Error()
+	text := strings.TrimSpace(string(out))
+	if ctx.Err() != nil {
+		return fmt.Sprintf("No answer came within %s.", patience)
 	}
-	return strings.TrimSpace(string(out))
+	if text == "" && err != nil {
+		text = err.Error()
+	}
+	return strings.Replace(text, "magicctx-host: ", "This cannot be shown: ", 1)
 }
 
 // View implements tea.Model.

@@ -32,11 +32,21 @@ var (
 		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
 		{"guidance", "guidance", func(p *replay.Pass) int { return p.Sources.Guidance }},
 		{"head", "summarised history", func(p *replay.Pass) int { return p.Sources.Head }},
+		{"memories", "memories", func(p *replay.Pass) int { return p.Sources.Memories }},
 		{"text", "text", func(p *replay.Pass) int { return p.Sources.Text }},
 		{"reasoning", "reasoning", func(p *replay.Pass) int { return p.Sources.Reasoning }},
 		{"inputs", "tool inputs", func(p *replay.Pass) int { return p.Sources.Inputs }},
 		{"results", "tool results", func(p *replay.Pass) int { return p.Sources.Results }},
 		{"files", "files", func(p *replay.Pass) int { return p.Sources.Files }},
+	}
+	// The journal of a running session has fewer parts.
+	journalSeries = []series{
+		{"system", "system prompt and tool definitions", func(p *replay.Pass) int { return p.Sources.System }},
+		{"head", "summaries", func(p *replay.Pass) int { return p.Sources.Head }},
+		{"memories", "memories", func(p *replay.Pass) int { return p.Sources.Memories }},
+		{"text", "conversation", func(p *replay.Pass) int { return p.Sources.Text }},
+		{"reasoning", "thinking", func(p *replay.Pass) int { return p.Sources.Reasoning }},
+		{"results", "tool calls", func(p *replay.Pass) int { return p.Sources.Results }},
 	}
 	cacheSeries = []series{
 		{"fresh", "fresh", func(p *replay.Pass) int { return p.Tokens.Fresh }},

@@ -154,14 +154,14 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 }
 
 func TestCurvesStackUp(t *testing.T) {
-	p := &replay.Pass{Sources: replay.Sources{System: 10, Guidance: 5, Head: 15, Text: 20, Results: 40}}
+	p := &replay.Pass{Sources: replay.Sources{System: 10, Guidance: 5, Head: 12, Memories: 3, Text: 20, Results: 40}}
 	got := stack([]*replay.Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
-	want := map[string]string{ // the tops of the stacked series, in pairs from the bottom: 10, 15, 30, 50, 50, 50, 90, 90
-		"system": "M0 1000V900H1V1000Z", "guidance": "M0 1000V850H1V1000Z", "head": "M0 1000V700H1V1000Z",
+	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 15, 27, 30, 50, 50, 50, 90, 90
+		"system": "M0 1000V900H1V1000Z", "guidance": "M0 1000V850H1V1000Z", "head": "M0 1000V730H1V1000Z", "memories": "M0 1000V700H1V1000Z",
 		"text": "M0 1000V500H1V1000Z", "reasoning": "M0 1000V500H1V1000Z",
 		"inputs": "M0 1000V500H1V1000Z", "results": "M0 1000V100H1V1000Z", "files": "M0 1000V100H1V1000Z",
 	}
-	if got.Curves[0].Name != "files" || got.Curves[7].Name != "system" {
+	if got.Curves[0].Name != "files" || got.Curves[8].Name != "system" {
 		t.Errorf("the sum of all must be at the back, got %v", got.Curves)
 	}
 	for _, c := range got.Curves {
@@ -382,7 +382,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), nothing added since",
 		"messages 1-80 (summarised), 0 tokens went",
 		"summarised: messages 1-80 as 3 summaries by extraction, fidelity 90%", "messages 1-80 stand in the prompt as 9k tokens",
-		`"parts":8,`, // the script adds up all eight parts of a prompt
+		`"parts":9,`, // the script adds up all nine parts of a prompt
 		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,
 	} {
 		if !strings.Contains(got, want) {

@@ -1,19 +1,23 @@
 package page
 
 import (
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A Timeline is the chart of a session that runs: the prompts by the provider's cache, the bill, and the busts.
+// A Timeline is the chart of a session that runs: the prompts by source and by the provider's cache, the bill, and the busts.
 type Timeline struct {
 	Requests, Busts int
 	HitRate         string
 	// Bill is empty, and Costs has no curves, if no price is known.
 	Bill    string
+	Context plot
 	Cache   plot
 	Costs   plot
-	Legend  []reading // of Cache, with the values of the newest request
-	Marks   []mark    // of the x-axis
+	// Parts is the legend of Context, and Legend that of Cache, both with the values of the newest request.
+	Parts   []reading
+	Legend  []reading
+	Marks   []mark // of the x-axis
 	Markers []marker
 	Causes  []causeCount
 	// Each is the number of requests in one column of the chart.
@@ -26,6 +30,13 @@ func NewTimeline(passes []*replay.Pass) Timeline {
 	t := Timeline{
 		Requests: v.Passes, Busts: v.Busts, HitRate: v.HitRate, Cache: v.Cache, Legend: v.CacheValues,
 		Marks: v.PassMarks, Markers: v.Markers, Causes: v.Causes, Each: v.Each,
+	}
+	top, _ := scale(passes)
+	t.Context = stack(passes, journalSeries, columnsOf(len(passes)), top, fullest)
+	for _, s := range journalSeries {
+		if tokens := s.of(passes[len(passes)-1]); tokens > 0 {
+			t.Parts = append(t.Parts, reading{s, format.Tokens(tokens)})
+		}
 	}
 	for _, p := range passes {
 		if p.Bill > 0 {

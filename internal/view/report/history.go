@@ -125,6 +125,7 @@ func Sections(s replay.Sources) []Section {
 		{"system prompt", s.System},
 		{"guidance", s.Guidance},
 		{"summarised history", s.Head},
+		{"memories", s.Memories},
 		{"text", s.Text},
 		{"reasoning", s.Reasoning},
 		{"tool inputs", s.Inputs},

@@ -118,13 +118,13 @@ func TestTimelineTellsPrices(t *testing.T) {
 
 func TestMarksAreATable(t *testing.T) {
 	out := printed(t, replay.Summary{Marks: []replay.MarksBill{
-		{Marks: replay.Marks{Spending: "balanced", High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5},
+		{Marks: replay.Marks{Spending: "balanced", High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5, Reread: 1200},
 		{Marks: replay.Marks{Spending: "frugal", High: 70}, Busts: 1, Bill: 0.25, MissedRuns: 2},
 	}})
 	for _, want := range []string{
-		"spending  high   low  busts      read   written      bill\n",
-		"balanced   65%   50%      2     41.6k      1.7k     $1.50  chosen\n",
-		"frugal     70%  auto      1         0         0     $0.25  2 answers missing\n",
+		"spending  high   low  busts      read   written      bill read again\n",
+		"balanced   65%   50%      2     41.6k      1.7k     $1.50       1.2k  chosen\n",
+		"frugal     70%  auto      1         0         0     $0.25          0  2 answers missing\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)

@@ -61,7 +61,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   }
   const render = () => {
     const { text, muted } = stack.colours()
-    const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(stack.height() * share)) })
+    const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(stack.height() * share) - aroundRows) })
     insertNode(scroll, make("text", { content: message, fg: text, wrapMode: "word" }))
     const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
     insertNode(all, make("text", { content: title, fg: text }))
@@ -80,9 +80,10 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** The share of the screen's height that the text may take. */
-const share = 0.6
-const fewestRows = 8
+/** OpenCode begins a dialog below the first quarter of the screen. Title, keys and gaps take some of the rest, in rows. */
+const share = 0.75
+const aroundRows = 7
+const fewestRows = 4
 
 /** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

@@ -1,0 +1,69 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Trial has the settings of a replay. A setting that is zero stays as it was recorded.
+type Trial struct {
+	Spending  schema.Spending `json:"spending"`
+	Threshold float64         `json:"threshold"` // in percent of the window
+	Window    string          `json:"window"`    // in tokens, for example "64k"
+	Prices    string          `json:"prices"`    // for example "anthropic/claude", or "3 3.75 0.3 15"
+}
+
+// An Outcome is what a session costs and loses in a replay.
+type Outcome struct {
+	Row
+	// Largest is the size of the largest prompt. Removed is the size of what was removed, and Reread of the part of it that
+	// the model read again within 20 requests. All are in tokens.
+	Largest, Removed, Reread int
+	// MissedRuns counts the questions to the historian whose answers the trace lacks.
+	MissedRuns int
+}
+
+// WhatIf replays the newest trace of a session with the recorded settings, and then with those of a trial.
+func WhatIf(ctx context.Context, dataDir, session string, t Trial, progress func(done, steps int)) (recorded, tried Outcome, err error) {
+	o := replay.Options{Marks: replay.Marks{Spending: t.Spending, High: t.Threshold}}
+	if t == (Trial{}) {
+		return recorded, tried, errors.New("choose at least one other setting")
+	}
+	if t.Window != "" {
+		var window format.TokenCount
+		if err := window.UnmarshalText([]byte(t.Window)); err != nil {
+			return recorded, tried, fmt.Errorf("the window is %w", err)
+		}
+		o.Window = int(window)
+	}
+	if o.Prices, err = PricesOf(ctx, dataDir, t.Prices); err != nil {
+		return recorded, tried, err
+	}
+	if err := o.Check(); err != nil {
+		return recorded, tried, err
+	}
+	n, err := newestOf(ctx, dataDir, session)
+	if err != nil {
+		return recorded, tried, err
+	}
+	before := 0
+	one := func(o replay.Options) (Outcome, error) {
+		o.Progress = func(done, steps int) {
+			progress(before*steps+done, 2*steps)
+		}
+		s, err := n.play(ctx, o)
+		before++
+		regret := schema.SumOf(s.Regret().Removals)
+		return Outcome{rowOf("", session, s), s.Prompts.Largest, regret.Tokens, regret.Reread, len(s.MissedRuns)}, err
+	}
+	if recorded, err = one(replay.Options{}); err != nil {
+		return recorded, tried, err
+	}
+	tried, err = one(o)
+	return recorded, tried, err
+}
