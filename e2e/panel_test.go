@@ -57,6 +57,14 @@ func (d *download) screen(size pitest.Size) *screen {
 // open creates a session with a title, and shows it until the screen shows its panel.
 func (s *screen) open(title string) string {
 	s.t.Helper()
+	session := s.create(title)
+	s.show(session, "magicctx: no request yet")
+	return session
+}
+
+// create creates a session with a title.
+func (s *screen) create(title string) string {
+	s.t.Helper()
 	var created opencodetest.Session
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second) // while OpenCode starts, it takes requests that it does not answer
@@ -70,7 +78,6 @@ func (s *screen) open(title string) string {
 			s.t.Fatalf("%v\n%s", err, strings.Join(s.Lines(), "\n"))
 		}
 	}
-	s.show(created.ID, "magicctx: no request yet")
 	return created.ID
 }
 
@@ -162,28 +169,63 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The palette has the commands of magicctx. They do the same as after a slash, without a turn of the model.
+// The palette has the commands of magicctx. They answer in dialogs, and lead from page to page, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")
 	d := newDownload(t)
-	d.command("install", "opencode", "--yes")
-	s := d.screen(pitest.Size{Columns: 120, Rows: 40})
-	session := s.open("Commands")
-	s.play(session, mockllm.Say("Hello."))
-	s.wait(s.say(session, "Hello?"))
-	for _, keys := range []string{"\x10", "Show the whole status"} { // ctrl-p opens the palette
-		if err := s.Type(keys); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
-	s.wait("Show the whole status of the context")
-	if err := s.Type("\r"); err != nil {
+	if err := os.WriteFile(filepath.Join(d.project, "notes.txt"), []byte(strings.Repeat("the answer is 41\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the answer:\n%s", s.wait("Next bust: "))
-	if n := len(s.requests(session)); n != 1 {
-		t.Errorf("%d requests, want only that of the prompt", n)
+	d.command("install", "opencode", "--yes")
+	s := d.screen(pitest.Size{Columns: 80, Rows: 24})
+	session := s.open("Commands")
+	s.play(session, s.readNotes("toolu_palette"), mockllm.Say("It says 41."), mockllm.Say("Hello."))
+	s.say(session, "What is the answer?")
+	s.wait(s.say(session, "Hello?"), "Hello.")
+	d.command("memory", "add", "--category", "CONSTRAINTS", "The answer is 41, and "+strings.Repeat("no other number will do, ", 20)+"ever.")
+	requests := len(s.requests(session))
+
+	s.choose("Show the whole status", "esc closes")
+	t.Logf("the status:\n%s", s.wait("Next bust: ", "esc closes"))
+	s.press("\x1b")
+	menu := func(words ...string) {
+		t.Helper()
+		s.choose("magicctx: status", "What was taken out of the prompt", "Memories of this project")
+		t.Logf("the menu:\n%s", strings.Join(s.Lines(), "\n"))
+		for _, step := range words {
+			keys, wanted, _ := strings.Cut(step, "|")
+			s.press(keys)
+			t.Logf("after %q:\n%s", keys, s.wait(strings.Split(wanted, "|")...))
+		}
+		s.press("\x1b")
 	}
+	menu("memories|Memories of this", "\r|1. The answer is 41", "\r|enter goes on", "\r|Edit|Archive", "\r|The fact, in one sentence",
+		" Really.\r|It is changed.", "\r|Archive", "archive|Archive", "\r|No model sees it any longer", "\r|It is archived")
+	menu("search|Search earlier", "\r|Words to look for", "answer\r|Search for other words")
+	menu("taken|taken out", "\r|Dropped: ")
+	menu("again|Make all summaries", "\r|The historian reads all summarised", "\r|Nothing is summarised")
+	if n := len(s.requests(session)); n != requests {
+		t.Errorf("the commands made %d requests", n-requests)
+	}
+}
+
+// choose runs a command of the palette, and waits for words on the screen.
+func (s *screen) choose(title string, words ...string) {
+	s.t.Helper()
+	s.press("\x10") // ctrl-p opens the palette
+	s.wait("Search")
+	s.press(title)
+	s.wait(title)
+	s.press("\r")
+	s.wait(words...)
+}
+
+// press types keys, and gives OpenCode the time to move the focus.
+func (s *screen) press(keys string) {
+	s.t.Helper()
+	if err := s.Type(keys); err != nil {
+		s.t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
 }

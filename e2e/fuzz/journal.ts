@@ -175,9 +175,9 @@ export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Si
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   const isNear = (real: number) => {
-    // If messages come back that no request has ever held together, their prompt is far beyond the window. By how far does
-    // not matter (-seed 3916314). Nor does it matter on the first pass of a fork that frees space by force (-seed 3917387,
-    // and -seed 4019243 in Pi).
+    // If messages come back that no request has ever held together, their prompt is far beyond the window. How far does
+    // not matter (-seed 3916314). It does not matter either on the first pass of a fork that frees space by force (-seed
+    // 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]

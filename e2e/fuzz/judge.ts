@@ -392,8 +392,8 @@ export class Judge {
 
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * after a revert or a change of the model, its answer may need a call. If the journal records a bust for that, the
-   * call may come back. With such a bust, the words of the newest prompt come back, too.
+   * after a revert or a change of the model, its message may need a call. If the journal records a bust for that
+   * reason, the call may come back. The words of the newest prompt may come back with such a bust, too.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.

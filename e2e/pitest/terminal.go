@@ -85,6 +85,9 @@ func (t *Terminal) Type(keys string) error {
 	return err
 }
 
+// PID is the process that provides the terminal. The program is below it.
+func (t *Terminal) PID() int { return t.cmd.Process.Pid }
+
 // Lines returns the lines of the screen, without blanks at their ends.
 func (t *Terminal) Lines() []string {
 	t.mu.Lock()
