@@ -45,7 +45,10 @@ export interface Sizes {
   copied: number
 }
 
-/** The judge's facts about a request, seen from the outside. */
+/**
+ * What the judge itself knows about a request, from the request, OpenCode's store and the test's own actions. The causes
+ * in the host's journal must agree with it.
+ */
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings

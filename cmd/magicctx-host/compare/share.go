@@ -20,7 +20,7 @@ func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTe
 	if err != nil {
 		return err
 	}
-	return save(tell, path, content, "read it before you send it")
+	return Save(tell, path, content, "read it before you send it")
 }
 
 // Report returns the report of a trace, or of a session's newest trace, as a page for others.
