@@ -67,7 +67,7 @@ func withoutEffect(prefix string, t reflect.Type) []string {
 }
 
 // referenceRows writes an item for each key of t that has an effect. outer is the project rule of the object that holds
-// t, if that has one.
+// t, or "".
 func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {

@@ -11,7 +11,7 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
  */
 export class Registrations {
   readonly #dir: string
-  /** The newest answer that is stored. Every pass asks to store the host's answer, which seldom changes. */
+  /** The newest stored answer. Every pass asks to store the host's answer, which seldom changes. */
   #stored: InitializeResult | undefined
 
   /** The name contains shim and version, because another version may register differently. */

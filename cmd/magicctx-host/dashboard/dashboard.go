@@ -64,7 +64,7 @@ func Serve(ctx context.Context, o Options) error {
 		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
 	}
 	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow), replays: &replays{work: background.New(), dir: o.Dir}}
-	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // a replay removes its files at its end
+	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // so that a running replay can remove its files
 	server := newServer(ctx, p.handler())
 	// A browser never sends the part after # to a server, so no log can contain the token.
 	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {

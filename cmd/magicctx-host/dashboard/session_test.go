@@ -72,7 +72,7 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
-	// Request 3 has no usage, so its parts are as the host has counted them.
+	// Request 3 has no usage, so its parts have the sizes that the host has counted.
 	parts := ""
 	for _, part := range got.Timeline.Parts {
 		parts += part.Label + " " + part.Value + ", "

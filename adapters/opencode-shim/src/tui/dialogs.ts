@@ -80,7 +80,10 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** OpenCode begins a dialog below the first quarter of the screen. Title, keys and gaps take some of the rest, in rows. */
+/**
+ * OpenCode begins a dialog below the first quarter of the screen. Of the rest, title, keys and gaps take aroundRows
+ * rows.
+ */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
