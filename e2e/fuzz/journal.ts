@@ -57,8 +57,10 @@ export interface Facts {
   hasLostDatabase: boolean
   /** The size of the prompt if the pass had added nothing; undefined if the pass was for another prompt. */
   expected: number | undefined
-  /** The number of bytes by which the prompt has shrunk; undefined if several busts contributed. */
+  /** The number of tokens by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
+  /** The share of the prompt that no earlier request has had, from 0 to 1. */
+  fresh: number
   window: number
 }
 
@@ -150,12 +152,13 @@ export class Journal {
 
   /**
    * A bust for rent comes when the rent has reached the price that the bust had at the last lump (docs/decisions.md).
-   * The journal holds only the present cost, which rises while the session waits. This cost never exceeds four times
-   * the rent. A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
+   * The journal holds only the present cost, which rises while the session waits. It includes the content that is new in
+   * this request, and that would be written to the cache without a bust, too (-seed 4030214 in Pi). The cost of the rest
+   * never exceeds four times the rent. A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
    */
-  private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk }: Facts): void {
+  private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk, fresh }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
-    if (rent < Math.floor(cost / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
+    if (rent < Math.floor((cost * (1 - fresh)) / 4)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
     if (pass === this.lastRent + 1) lie("so did the pass before")
     // Each of the two numbers of tokens may be wrong by a factor of two.
     if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)

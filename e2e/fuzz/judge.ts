@@ -446,7 +446,11 @@ export class Judge {
       // A message that came and then disappeared counts as a change, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
-    const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
+    const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
+    const facts = {
+      ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
+      shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
+    }
     // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host
     // answered late to the prompt before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
