@@ -59,8 +59,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// Bug A1 (and reference vector V14): a steady pass removed an old call of ctx_reduce from the prefix. The call had
-// become old only because the array had grown.
+// Bug A1: a steady pass removed an old call of ctx_reduce from the prefix. The call had become old only because the
+// array had grown.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -252,8 +252,7 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29 (and the case of reference vector V06 in which a usage is read twice): a second pass on the same measurement
-// dropped the rest of the tail.
+// Bug A29: a second pass on the same measurement dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")

@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These cases are reference vector V03. Its "execute" means any verdict that may bust. Here an idle session is a hard
-// pass, because its prefix is gone.
+// A pass under pressure is soft. A pass after a pause longer than the cache life is hard, because its prefix is gone.
 func TestSchedulerVectors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -34,10 +33,8 @@ func TestSchedulerVectors(t *testing.T) {
 	}
 }
 
-// The soft passes of reference vector V05 wait for the end of a turn. The vector's
-// first case, a scheduler that defers at 90 %, cannot occur here: the threshold is at
-// most 80 % (A28 in docs/defects.md), and Schedule itself decides about the force
-// level.
+// Between the threshold, which is at most 80 % (A28 in docs/defects.md), and the force level, a pass waits for the end
+// of the turn.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

@@ -178,7 +178,7 @@ func (c *conn) dispatch(req *jsonrpc2.Request) error {
 		}
 	}
 	harness := c.harness()
-	if harness == "" { // a client that only watches may act for the user, in the lane of the session that it names
+	if harness == "" { // a client that only watches may act for the user; its call waits in the lane of the named session
 		switch p := b.params.(type) {
 		case *schema.CommandExecuteParams:
 			harness = p.Harness

@@ -228,7 +228,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 }
 
-// A client without a harness may act for the user in a session that it names with its harness. It may not pose as a harness.
+// A client without a harness may act for the user in a session whose harness it names. It may not act as a harness.
 func TestWatcherActsForTheUser(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.connect(nil)

@@ -318,8 +318,8 @@ type ToolExecuteResult struct {
 
 // CommandExecuteParams runs one of the host's slash commands.
 type CommandExecuteParams struct {
-	// Harness names the session's harness, for a client that has none of its own, for example the half of a plugin in a
-	// terminal. Then a shim of this harness has to be connected that has the directory open.
+	// Harness names the session's harness, for a client that belongs to no harness, for example a plugin's half in a
+	// terminal. A shim of the session's harness must then be connected, with the directory open.
 	Harness   Harness `json:"harness,omitzero"`
 	Session   string  `json:"session"`
 	Directory string  `json:"directory"`

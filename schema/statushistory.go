@@ -107,11 +107,12 @@ type DreamStatus struct {
 
 // SidekickStatus describes a run of the sidekick for a message of the user.
 type SidekickStatus struct {
-	// Results is the number of search results from which it chooses findings, or 0 while it chooses what to search for.
+	// Results is the number of search results from which the sidekick chooses findings, or 0 while it chooses what to
+	// search for.
 	Results int `json:"results,omitzero"`
 	// Since is the time at which the run began (Unix ms).
 	Since int64 `json:"since"`
-	// Tokens are the tokens of its questions and answers so far.
+	// Tokens are the tokens of the run's questions and answers so far.
 	Tokens int `json:"tokens,omitzero"`
 }
 

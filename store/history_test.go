@@ -178,8 +178,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// The reference vector TV-24: a pending marker is cleared only if it is the marker that was carried out, because a
-// publication may have stored a newer marker in the meantime.
+// A pending marker is cleared only if it is the marker that was set, because a publication may have stored a newer
+// marker in the meantime.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

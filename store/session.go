@@ -94,8 +94,8 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble is
-	// Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
+	// Text is the frozen system prompt, a JSON array of strings. It belongs to the preamble with the number Preamble
+	// (SetupState.Preamble), and is replaced when the session has another one. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
 	// Pending means that the harness's system prompt now differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int

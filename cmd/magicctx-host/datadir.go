@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -45,3 +48,19 @@ func createDataDir(dir string) error {
 }
 
 func logPath(dataDir string) string { return filepath.Join(dataDir, "logs", "host.log") }
+
+// createDatabase makes the database, if there is none yet.
+func (f dataDirFlag) createDatabase(ctx context.Context) error {
+	dir, err := f.resolve()
+	if err != nil || exists(file.PathIn(dir)) {
+		return err
+	}
+	if err := createDataDir(dir); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: wallClock()})
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}

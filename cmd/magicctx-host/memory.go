@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -260,6 +262,9 @@ func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if err := cmd.createDatabase(ctx); err != nil {
+		return err
+	}
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
 		m := chronicle.Memory{Project: identity, Directory: cmd.Project, Category: "PROJECT_RULES", Content: strings.Join(cmd.Content, " "), Source: chronicle.FromUser}
 		cmd.apply(&m)
@@ -357,11 +362,33 @@ func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 	if cmd.Undone == nil {
 		return memoryIDs{cmd.outputFlags, cmd.IDs}.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
 	}
-	identity, err := identify(ctx, cmd.Project)
+	identity, err := cmd.identity(ctx)
 	if err != nil {
 		return err
 	}
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, *cmd.Undone) })
+}
+
+// identity returns the project of a directory. If the directory is gone, the project's memories still know it.
+func (cmd *memoryRestoreCmd) identity(ctx context.Context) (string, error) {
+	identity, gone := identify(ctx, cmd.Project)
+	if !errors.Is(gone, fs.ErrNotExist) {
+		return identity, gone
+	}
+	dir, err := cmd.resolve()
+	if err != nil {
+		return "", err
+	}
+	err = memories.View(ctx, dir, func(r *memories.Reader) error {
+		all, err := r.All("", true, time.Now().UnixMilli())
+		i := slices.IndexFunc(all, func(m chronicle.Memory) bool { return m.Directory == cmd.Project })
+		if err != nil || i < 0 {
+			return cmp.Or(err, gone)
+		}
+		identity = all[i].Project
+		return nil
+	})
+	return identity, err
 }
 
 type memoryReviewCmd struct {
@@ -419,6 +446,9 @@ func (cmd *memoryImportCmd) Run(ctx context.Context, s streams) error {
 	var file memoryFile
 	if err := json.Unmarshal(content, &file); err != nil {
 		return fmt.Errorf("%s holds no memories as memory export prints them: %w", cmd.File, err)
+	}
+	if err := cmd.createDatabase(ctx); err != nil {
+		return err
 	}
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Import(file.Memories, identity) })
 }

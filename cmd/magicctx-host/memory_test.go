@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/database"
+	"github.com/magicctx/magicctx-host/store/index"
 	"github.com/magicctx/magicctx-host/store/memories"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -277,5 +278,36 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	}
 	if out, _, _ := runReal(t, "memory", "list", "--data-dir", dir); strings.Contains(out, "Commit often.") || strings.Count(out, "Commit") != 2 {
 		t.Errorf("after that: %s", out)
+	}
+}
+
+// A fact can be stored before the first session, and a run can be undone after its directory is gone.
+func TestMemoryBeforeTheFirstSession(t *testing.T) {
+	dir, gone := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "project")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runReal(t, "memory", "add", "--data-dir", dir, "--project", gone, "the zebra sleeps"); code != exitOK || !strings.Contains(out, "the zebra sleeps") {
+		t.Fatalf("exit code %d, %s%s", code, out, errs)
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, _ := runReal(t, "memory", "restore", "--data-dir", dir, "--run", "1", "--project", gone); strings.Contains(errs, "no such file") {
+		t.Errorf("%s%s", out, errs)
+	}
+	if out, errs, code := runReal(t, "memory", "restore", "--data-dir", dir, "--run", "1", "--project", gone+"2"); code == exitOK || !strings.Contains(errs, "no such file") {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// The message about a damaged index says what makes it anew.
+func TestADamagedIndexHasARemedy(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(index.PathIn(dir), []byte(strings.Repeat("zebra ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runReal(t, "search", "--data-dir", dir, "zebra"); code == exitOK || !strings.Contains(errs, "index makes it anew") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 }

@@ -36,7 +36,7 @@ type replayCmd struct {
 	Profile   string            `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
 	Window    format.TokenCount `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
 	Spending  string            `enum:",frugal,balanced,generous" default:"" help:"Replay with another setting of spending: frugal, balanced or generous." placeholder:"SETTING"`
-	Threshold float64           `help:"Replay with another execute threshold, from 20 to 80 percent of the window." placeholder:"PERCENT"`
+	Threshold format.Percentage `help:"Replay with another execute threshold, from 20 to 80 percent of the window." placeholder:"PERCENT"`
 	Prices    string            `help:"Replay at other prices: those of a model that magicctx knows, or a JSON file like {\"provider/model\": {\"fresh\": 3, \"write\": 3.75, \"read\": 0.3, \"output\": 15}}, with \"*\" for every other model." placeholder:"FILE|MODEL"`
 	WhatIf    bool              `xor:"sizes" help:"Print, and show on the page of --html, what the session costs at each setting of spending, and at a threshold 15 points lower and higher; replays the trace several times."`
 	Marks     bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
@@ -97,10 +97,9 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		}
 	}
 	if cmd.HTML != "" {
-		if err := cmd.writePage(summary); err != nil {
-			return fmt.Errorf("write the page: %w", err)
+		if err := cmd.writePage(s, summary); err != nil {
+			return err
 		}
-		fmt.Fprintf(s.err, "Wrote %s; open it in a browser.\n", format.Clean(cmd.HTML))
 	}
 	if err := cmd.print(s.out, summary); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (cmd *replayCmd) choose(s streams) error {
 func (cmd *replayCmd) options(ctx context.Context, c *cli, s streams) (replay.Options, error) {
 	o := replay.Options{
 		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window), AsRecorded: cmd.AsRecorded,
-		Marks: replay.Marks{Spending: schema.Spending(cmd.Spending), High: cmd.Threshold},
+		Marks: replay.Marks{Spending: schema.Spending(cmd.Spending), High: float64(cmd.Threshold)},
 	}
 	if c.LogLevel < slog.LevelInfo {
 		o.Log = terminal.NewLogger(s.err, c.LogLevel)
@@ -163,12 +162,13 @@ func (cmd *replayCmd) options(ctx context.Context, c *cli, s streams) (replay.Op
 	return o, err
 }
 
-func (cmd *replayCmd) writePage(s replay.Summary) error {
+// writePage writes the page of --html. It shows names and paths of the user.
+func (cmd *replayCmd) writePage(s streams, summary replay.Summary) error {
 	var b bytes.Buffer
-	if err := page.Write(&b, s, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {
-		return err
+	if err := page.Write(&b, summary, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {
+		return fmt.Errorf("write the page: %w", err)
 	}
-	return os.WriteFile(cmd.HTML, b.Bytes(), 0o600) // the page contains names and paths of the user, so only the user may read it
+	return compare.Save(s.err, cmd.HTML, b.Bytes(), "open it in a browser")
 }
 
 func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/store/file"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -67,7 +68,7 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) (err error) {
 
 // nothingFound is the error of search and why-forgot without a hit.
 func nothingFound() error {
-	return &exitError{exitFailed, fmt.Errorf("nothing found; %s index reads sessions that are missing", program.Name())}
+	return &exitError{exitFailed, errors.New("nothing found; try other or fewer words")}
 }
 
 // asGrep gives an error of search or why-forgot the exit code that grep would end with, so that a script can tell an
@@ -85,7 +86,7 @@ func found(ctx context.Context, dir string, q search.Query) ([]view.Found, error
 		return nil, fmt.Errorf("%w; %s index creates it", err, program.Name())
 	}
 	if err != nil {
-		return nil, err
+		return nil, repairable(err)
 	}
 	defer x.Close()
 	q.Now = time.Now().UnixMilli()
@@ -101,5 +102,13 @@ func found(ctx context.Context, dir string, q search.Query) ([]view.Found, error
 		}
 		all = append(all, f)
 	}
-	return all, err
+	return all, repairable(err)
+}
+
+// repairable tells the user what to do about a damaged index.
+func repairable(err error) error {
+	if err != nil && (file.IsDamage(err) || errors.Is(err, file.ErrDamaged)) {
+		return fmt.Errorf("%w; %s index makes it anew", err, program.Name())
+	}
+	return err
 }

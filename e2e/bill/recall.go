@@ -76,11 +76,11 @@ type recall struct {
 	// the last turn only.
 	Searchable int `json:"searchable"`
 	Arrived    int `json:"arrived"`
-	// ArrivedKinds counts the needles that arrived by kind.
+	// ArrivedKinds is Arrived by kind of needle.
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
-	// PromptKinds counts the needles of the prompt by kind, in a message or a summary.
+	// PromptKinds is the number of needles in the prompt, in a message or a summary, by kind of needle.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
-	// LostKinds counts the lost needles by kind.
+	// LostKinds is Lost by kind of needle.
 	LostKinds map[string]int `json:"lost_kinds,omitempty"`
 }
 

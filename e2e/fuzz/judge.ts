@@ -392,8 +392,8 @@ export class Judge {
 
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * after a revert or a change of the model, its answer may need a call. If the journal records a bust for that, the
-   * call may come back. With such a bust, the words of the newest prompt come back, too.
+   * after a revert or a change of the model, its message may need a call. If the journal records a bust for that
+   * reason, the call may come back. The words of the newest prompt may come back with such a bust, too.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
@@ -446,7 +446,11 @@ export class Judge {
       // A message that came and then disappeared counts as a change, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
-    const facts = { ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase, shrunk: busts.length === 1 ? expected - tokens : undefined }
+    const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
+    const facts = {
+      ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
+      shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
+    }
     // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host
     // answered late to the prompt before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })

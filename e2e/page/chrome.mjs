@@ -7,7 +7,7 @@ const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networki
 /** Starts a browser with a profile of its own. */
 export const launch = (executablePath) => chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
 
-/** Adds to problems what a page of the dashboard must never do. */
+/** Adds to problems each thing that a page of the dashboard must never do. */
 export function watch(page, origin, problems) {
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))

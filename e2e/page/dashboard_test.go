@@ -181,7 +181,8 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	return s
 }
 
-// record puts a trace into the data directory, in which the session of storetest has the requests of a recorded one.
+// record puts a trace into the data directory. In this trace, the session of storetest has the requests of a recorded
+// session.
 func record(t *testing.T, repo, dir string) {
 	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
 	storetest.Must(t, err)

@@ -1,5 +1,5 @@
-// Watches how the dashboard loses its connection and gets it back. It prints a line for each change that it waits for, and
-// goes on when it has read a line.
+// Watches how the dashboard loses its connection and gets it back. After each expected change, the script prints a
+// line, and waits until it has read a line.
 //
 //   node reconnect.mjs CHROMIUM URL NEXT SCREENS
 import { join } from "node:path"

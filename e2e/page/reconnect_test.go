@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// When its connection breaks, the page says so and tries again, less and less often. When the dashboard was started again, the
-// page says that a person has to open the new address, and then it does not try again.
+// When its connection breaks, the page says so and tries again, less and less often. If the dashboard was started
+// again, the page says that a person has to open the new address, and tries no more.
 func TestDashboardConnectsAgain(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -49,7 +49,7 @@ func TestDashboardConnectsAgain(t *testing.T) {
 	storetest.Must(t, cmd.Wait())
 }
 
-// A wire leads the browser to a dashboard, and breaks when it is led elsewhere.
+// A wire connects the browser with one dashboard at a time. Its connections break when it is led to another one.
 type wire struct {
 	t        *testing.T
 	listener net.Listener
@@ -105,7 +105,7 @@ func (w *wire) carry(conn net.Conn) {
 	io.Copy(conn, there)
 }
 
-// A served is a dashboard that runs, with the token for the browser.
+// A served is a running dashboard, with the token for the browser.
 type served struct{ address, token string }
 
 func (w *wire) dashboard(ctx context.Context, size string) served {

@@ -1,5 +1,5 @@
-// Keeps a piece of a running session with the dashboard, and edits a memory. Prints a line when both are done, and then
-// waits until the page says that the piece is back.
+// Keeps a piece of a running session with the dashboard, and edits a memory. The script prints a line when both are
+// done, and then waits until the page says that the piece is back.
 //
 //   node running.mjs CHROMIUM URL
 import { launch, watch } from "./chrome.mjs"
@@ -25,6 +25,8 @@ try {
   await page.locator("#kept", { hasText: "it comes back when" }).waitFor()
   console.log("changed")
   await page.locator("#kept", { hasText: "it stays in the prompt" }).waitFor()
+  const parts = await page.locator("#timeline .caption").first().textContent()
+  for (const part of ["system prompt", "memories", "conversation", "tool calls"]) if (!parts.includes(part)) problems.push(`the prompt has no ${part}: ${parts}`)
   if ((await page.locator("#busts details[open]").count()) !== 1) problems.push("the bust that was open is closed")
 } catch (err) {
   problems.push(err.message, `the page says: ${await page.locator("#trouble").textContent()}`)

@@ -24,8 +24,8 @@ import (
 // A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. If the newest question of a work was refused, stops holds the refusal; its key is the work as text.
-	// stops is nil until the stored refusals are read.
+	// mu guards stops. If the newest question for a work was refused, stops holds the refusal; its key is the
+	// work as text. stops is nil until the stored refusals are read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -175,7 +175,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal that keeps an agent from its work until tomorrow, or nil if there is none.
+// Stopped returns the refusal that keeps an agent from a work until tomorrow, or nil if there is none.
 func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -177,7 +177,11 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 		return
 	}
 	disable := into.FieldByName("Disable")
-	isOff := disable.Bool()
+	// A disable that is neither true nor false, for example "yes", was meant to switch the agent off.
+	block, _ := raw.(object)
+	written, isWritten := block["disable"]
+	_, isBool := written.(bool)
+	isOff := disable.Bool() || isWritten && !isBool
 	setDefaults(into)
 	disable.SetBool(isOff)
 	c.ignored = append(c.ignored, at[0])
@@ -186,7 +190,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	message := fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", from.place(at), at)
 	switch {
 	case isOff:
-		message += "; it stays switched off"
+		message += "; it is switched off"
 	case at[0] != "historian":
 		message += "; it is off, as without this block"
 	default:
@@ -203,7 +207,7 @@ func (c *checker) forget(name string) {
 }
 
 // requireBlock disables an optional agent that no file mentions. A block does not count if it exists
-// only because an old key was moved into it.
+// only because an old key was moved into it, or if it has only settings that need no dreamer.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {

@@ -122,6 +122,9 @@ func (l *loader) read(project string, candidates []string) level {
 		for key := range lv.tree {
 			lv.named[key] = true
 		}
+		if block, isBlock := lv.tree["dreamer"].(object); isBlock && len(block) == 1 && block["pin_key_files"] != nil {
+			delete(lv.named, "dreamer") // these outlines need no dreamer
+		}
 		moveOldKeys(lv.tree)
 		return lv
 	}

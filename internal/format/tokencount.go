@@ -10,6 +10,19 @@ import (
 // A TokenCount is a number of tokens on the command line, for example 64000, 64k or 1m.
 type TokenCount int
 
+// A Percentage is a share on the command line, for example 70 or 70%.
+type Percentage float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Percentage) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(string(text), "%"), 64)
+	if err != nil || math.IsNaN(n) {
+		return errors.New("not a percentage: write for example 70")
+	}
+	*p = Percentage(n)
+	return nil
+}
+
 var errTokens = errors.New("not a number of tokens: write for example 64000 or 64k")
 
 // UnmarshalText implements encoding.TextUnmarshaler.

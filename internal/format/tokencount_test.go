@@ -16,3 +16,18 @@ func TestTokensOnTheCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestPercentagesOnTheCommandLine(t *testing.T) {
+	for text, want := range map[string]Percentage{"70": 70, "70%": 70, "62.5%": 62.5} {
+		var got Percentage
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s is %v (%v), want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "%", "many", "70%%", "NaN"} {
+		var got Percentage
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is %v, want an error", text, got)
+		}
+	}
+}

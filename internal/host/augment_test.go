@@ -52,7 +52,7 @@ func TestFindingsGoWithTheNextPrompt(t *testing.T) {
 	})
 }
 
-// The user can think again, and a newer search replaces an older one. Another session gets nothing.
+// A newer search replaces an older one, and the user can cancel it. Another session gets nothing.
 func TestFindingsAreForOneSession(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -81,7 +81,7 @@ func TestFindingsAreForOneSession(t *testing.T) {
 	}
 }
 
-// However much is found, a prompt gets little.
+// A prompt gets at most 12,000 bytes, however much is found.
 func TestFindingsAreBounded(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

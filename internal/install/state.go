@@ -24,7 +24,8 @@ type Plugin struct {
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, Path is the shim in the data directory that the loader loads.
 	Path string
-	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
+	// Loader is the path of the loader in the project, if the entry names this loader. It is empty if the entry names
+	// the shim itself.
 	Loader string
 }
 

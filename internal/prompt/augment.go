@@ -18,9 +18,9 @@ type attachment struct {
 
 var attached = session.NewLastingSlot[attachment]()
 
-// Attach keeps a text for the next prompt of a session, in place of an earlier one. It is data: it can quote anything. When
-// the prompt is there, or when another text replaces this one, end is called, unless it is nil. The caller holds the
-// session's lock.
+// Attach keeps a text for the next prompt of a session. It replaces a text that was kept before. The text may quote
+// strangers. If end is not nil, it is called when the prompt comes or when another text replaces this one. The caller
+// holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	a := attached.Of(s)
 	if a.end != nil {
@@ -29,8 +29,8 @@ func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	*a = attachment{text, end}
 }
 
-// augment adds what the user has asked for to a new prompt, as a note of the host. If the pass fails, the prompt goes
-// without it.
+// augment adds the attached text to a new prompt, as a note of the host. If the pass fails, the prompt is sent without
+// the text.
 func (pr *Prompts) augment(ps *pass.Pass) {
 	s := ps.Session
 	a := attached.Of(s)

@@ -57,7 +57,8 @@ func signatureOf(line string) signature {
 	return s
 }
 
-// isName reports whether a signature is only a name, for example the name of a test. A test may fail for any reason.
+// isName reports whether a signature is only a name, for example the name of a test. Such a signature does not say what
+// went wrong, because a test may fail for different reasons. So a remedy for it counts only if the agent explained it.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
 // frame are words that often surround an error. dull are words that most errors share.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// RealPath returns the path of a file without links. The file itself may be missing.
+// RealPath resolves the links in the path of a file. The file itself may be missing.
 func RealPath(file string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -21,9 +21,8 @@ func RealPath(file string) (string, error) {
 	return filepath.Join(dir, filepath.Base(file)), err
 }
 
-// Replace writes content to file completely or not at all. file is a real path, so no link is
-// followed. An existing file keeps its permissions and owner; a new one gets perm, and belongs to the
-// owner of its directory.
+// Replace writes content to file completely or not at all. file must be a real path: Replace follows no link. An
+// existing file keeps its permissions and owner. A new file gets perm, and belongs to the owner of its directory.
 func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	defer func() {
 		if err != nil {
@@ -74,8 +73,8 @@ func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	return os.Rename(temporary.Name(), file)
 }
 
-// MakeDirectory creates a directory and those above it. A new directory belongs to the owner of the one
-// above it, so that the user can remove what an installation by root has left.
+// MakeDirectory creates a directory and the missing directories above it. A new directory belongs to the owner of its
+// parent, so that the user can remove what an installation by root has left.
 func MakeDirectory(dir string, perm fs.FileMode) error {
 	info, err := os.Stat(dir)
 	switch {

@@ -64,8 +64,8 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
 	// A host withdraws a run for one of two reasons. One is that a pass or a command ended the run. The replay repeats
-	// these, so its host has withdrawn the run as well, and does not wait for this answer. The other reason is that
-	// the run's time was over.
+	// passes and commands, so its host has also withdrawn the run, and does not wait for this answer. The other reason
+	// is that the run's time was over.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}

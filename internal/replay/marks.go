@@ -51,8 +51,8 @@ type MarksBill struct {
 	Tokens Tokens `json:"tokens"`
 	// Bill includes the historian's runs: a setting with more runs has smaller prompts.
 	Bill float64 `json:"bill"`
-	// Removed is the size of what busts removed, and Reread of the part of it that the model soon read again. Both are
-	// in tokens.
+	// Removed is the size of what busts removed, and Reread is the size of the removed part that the model soon read
+	// again. Both are in tokens.
 	Removed int `json:"removedTokens"`
 	Reread  int `json:"rereadTokens"`
 	// MissedRuns counts the questions to hidden agents that the trace does not contain. If the marks differ

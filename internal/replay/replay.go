@@ -65,7 +65,7 @@ type Sent struct {
 // Arrays returns the harness's array of the pass, and the array that the shim would send instead.
 func (s Sent) Arrays() (raw, wire []json.Value, err error) { return s.mirror.arrays() }
 
-// Check refuses settings that no configuration can have.
+// Check returns an error for settings that no configuration can have.
 func (o Options) Check() error {
 	if high := o.Marks.High; high != 0 && (high < minHighMark || high > maxHighMark) {
 		return fmt.Errorf("the threshold is %g%% of the window; it is from %d to %d", high, minHighMark, maxHighMark)
@@ -76,7 +76,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// noPrice says that the options have prices, but none of a model of the trace.
+// noPrice says that the options have prices, but none for the models of the trace.
 func (p *player) noPrice() error {
 	var models []string
 	for _, pass := range p.report.Passes {

@@ -11,7 +11,7 @@ type Sources struct {
 	// Guidance is the part of the system prompt that magicctx appends. System is the rest.
 	System   int `json:"system"`
 	Guidance int `json:"guidance,omitzero"`
-	// Head is the size of the messages that stand for summarised history, without Memories.
+	// Head is the size of the messages that replace summarised history, without Memories.
 	Head     int `json:"head,omitzero"`
 	Memories int `json:"memories,omitzero"`
 	// Text includes parts of unknown kinds.

@@ -33,8 +33,8 @@ const (
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the sidekick
-// on, it may replace them until the message is there.
+// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the
+// sidekick on, it may replace the hits as long as the message has not come.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
@@ -98,7 +98,7 @@ func (t *Tools) helpful(ctx context.Context, q search.Query) ([]search.Hit, erro
 	return slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score < leastOfBest*hits[0].Score }), err
 }
 
-// told returns an answer to the user: a sentence, and the begin of each finding.
+// told returns an answer to the user: a sentence, and the beginning of each finding.
 func told(sentence string, findings []string) string {
 	lines := []string{sentence}
 	for _, text := range findings {
@@ -107,8 +107,8 @@ func told(sentence string, findings []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// attach keeps a text for the next message of a session, in place of an earlier one. The run r, unless it is nil, may replace
-// it until then.
+// attach keeps a text for the next message of a session, in place of an earlier text. If r is not nil, this run may
+// replace the text as long as the message has not come.
 func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

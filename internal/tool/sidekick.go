@@ -20,8 +20,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A sidekickRun is one use of the sidekick: it chooses what the model gets with the user's next message. Until it has
-// chosen, what the first search has found is attached. So the message never waits, and a failure changes nothing.
+// A sidekickRun is one use of the sidekick: it chooses what the model gets with the user's next message. Until the
+// sidekick has chosen, the hits of the first search are attached. So the message never waits, and a failure of the
+// sidekick changes nothing.
 type sidekickRun struct {
 	*Tools
 	client    client.Client
@@ -34,14 +35,14 @@ type sidekickRun struct {
 	budget    int          // tokens of the findings
 	models    []string
 
-	// ctx ends when the message is there, and when the user has cancelled the run or begun another one.
+	// ctx ends when the message has come, or when the user has cancelled the run or begun another run.
 	ctx context.Context
 	end context.CancelFunc
 	// earlier is the session's run before this one, if it has not ended yet.
 	earlier *sidekickRun
 	done    chan struct{}
 	status  schema.SidekickStatus // guarded by mu
-	hits    []search.Hit          // the model was shown them
+	hits    []search.Hit          // shown to the sidekick's model
 }
 
 // prepare makes a run ready, for a session with the given model.
@@ -71,7 +72,7 @@ func (r *sidekickRun) start() {
 			r.Statuses.Publish(r.session)
 		}()
 		if r.earlier != nil {
-			<-r.earlier.done // it has been ended, and releases its lease soon
+			<-r.earlier.done // its context has ended, so it soon releases its lease
 			r.earlier = nil
 		}
 		r.carryOut()
@@ -90,7 +91,7 @@ func (t *Tools) Sidekick(key store.Key) *schema.SidekickStatus {
 	return &st
 }
 
-// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for the write.
+// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for this write.
 const finishTimeout = 30 * time.Second
 
 // carryOut asks, attaches the result, records the run, and tells the user.
@@ -117,7 +118,7 @@ func (r *sidekickRun) carryOut() {
 	row := work.RunRow{Status: work.Noop, StartedAt: r.status.Since, Model: result.Model, Usage: work.Usage(result.Usage), Holder: lease.Holder}
 	var findings []string
 	switch {
-	case err == nil && !isAttached, ask.Classify(err) == ask.Aborted: // the message did not wait, or the user has cancelled the run
+	case err == nil && !isAttached, ask.Classify(err) == ask.Aborted: // the message came first, or the user cancelled the run
 		row.Reason = "The sidekick was ended: the message was sent before, or the run was cancelled."
 	case err != nil:
 		row.Status = work.Failed
@@ -209,8 +210,8 @@ func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered [
 	return offered, nil
 }
 
-// attachResult attaches findings in place of what the first search has found. If the message is there already, it does
-// nothing.
+// attachResult attaches findings in place of the hits of the first search. If the message has already come,
+// attachResult does nothing.
 func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result) (isAttached bool, err error) {
 	s, err := r.Sessions.Lock(ctx, r.session)
 	if err != nil {
@@ -226,7 +227,7 @@ func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result)
 	return true, nil
 }
 
-// page returns findings for the model, with the places that they come from, as far as they fit into the budget.
+// page returns those findings that fit into the budget, with their origins, as a text for the model.
 func (r *sidekickRun) page(findings []sidekick.Finding) (shown int, page string) {
 	var b strings.Builder
 	budget := r.budget

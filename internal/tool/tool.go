@@ -42,7 +42,7 @@ type Options struct {
 	History  *summary.Historian
 	Statuses *status.Statuses
 	Dreamer  *dream.Dreamer
-	// Agents runs the sidekick, in the Background, and Notices tell what it has found.
+	// Agents runs the sidekick, in the Background. Notices tell the user what the sidekick has found.
 	Agents     *agent.Runner
 	Background *background.Work
 	Notices    *notice.Notices

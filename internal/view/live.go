@@ -236,7 +236,7 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 	}
 }
 
-// text draws a text. A line that is longer than the screen goes on in the next one, below its beginning.
+// text draws a text. A line that is longer than the screen continues on the next line, with the same indentation.
 func (s *screen) text(p TextPage) {
 	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {

@@ -90,7 +90,7 @@ func TestTextPageShowsAll(t *testing.T) {
 	}
 }
 
-// A text page breaks its lines between words, and the rest of an indented line stands below its beginning.
+// A text page breaks its lines between words, and the rest of an indented line has the same indentation.
 func TestTextPageBreaksBetweenWords(t *testing.T) {
 	v := Live{Page: &TextPage{Title: "Memories", Text: "  12. Tests run with go test, and with nothing else\n"}}
 	got := drawnOf(v, 24, 6)
@@ -99,7 +99,7 @@ func TestTextPageBreaksBetweenWords(t *testing.T) {
 	}
 }
 
-// On a tiny screen, a person sees what they type.
+// Even on a tiny screen, a person sees what they type.
 func TestTinyScreenShowsWhatIsTyped(t *testing.T) {
 	v := Live{Status: statusOf(1), Choice: Choice{Typing: TypesQuery, Query: "where is the parser"}}
 	if got := drawnOf(v, 20, 5); !strings.HasSuffix(got, "…ere is the parser▏") {

@@ -94,7 +94,7 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 		help = append([]string{fmt.Sprintf("↓ %d more", below)}, help...)
 	}
 	first := format.Cut(help[0], s.width-1)
-	if v.Choice.Typing != TypesNothing && first != help[0] { // the end of the text is where the person types
+	if v.Choice.Typing != TypesNothing && first != help[0] { // the person types at the end of the text
 		first = lastColumns(help[0], s.width-1)
 	}
 	help[0] = first
@@ -102,7 +102,7 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 	return s.joined(), below
 }
 
-// lastColumns returns the end of a text that is too long, in at most n columns.
+// lastColumns cuts the beginning of a text, so that "…" and the rest fit into n columns.
 func lastColumns(text string, n int) string {
 	runes := []rune(text)
 	first := len(runes)

@@ -132,7 +132,7 @@ func (r Request) edited() map[int]editOf {
 	return all
 }
 
-// summarised returns one change for each summary that replaced messages with the request.
+// summarised returns one change for each summary that replaces messages since this request.
 func (r Request) summarised() (all []Change) {
 	for _, c := range r.Summaries {
 		first, last := max(c.Start, r.Covered+1), min(c.End, r.Through)

@@ -19,7 +19,8 @@ func TestWidget(t *testing.T) {
 		"! 1 problem more: /ctx-status",
 		"cache hits 93% · last bust 11:00, threshold; freed 43k, cost $0.04",
 		"next bust │ at 130k tokens; 5 pieces marked by the model",
-		"historian at work since 11:58 · saved about $1.50 · spent about $3.20",
+		"historian at work since 11:58 · dreamer task 2 of 5 (verify) since 11:57",
+		"saved about $1.50 · spent about $3.20",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

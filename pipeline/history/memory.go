@@ -41,7 +41,7 @@ func lineOf(m *chronicle.Memory) string {
 	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(WithoutTags(m.Content)) + "</memory>"
 }
 
-// isHearsay reports whether a memory repeats what a tool or a web page said.
+// isHearsay reports whether a memory from this source repeats what a tool or a web page said.
 func isHearsay(s chronicle.Source) bool { return s == chronicle.FromTool || s == chronicle.FromWeb }
 
 func fromAttribute(s chronicle.Source) string {

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// These cases are a part of reference vector V14. The other part is in TestBugA1OldReduceCallGoesOnABustOnly of package
-// pipeline: a pass that may not bust drops no call.
+// The rule drops calls of ctx_reduce that are older than the newest ProtectedTags messages. In package pipeline,
+// TestBugA1OldReduceCallGoesOnABustOnly shows that a pass that may not bust drops no call.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
 	four := func() rule.View {

@@ -8,9 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// planOfV06 returns reference vector V06 as the planner's input. The tokens of
-// a unit are its bytes divided by four, and the tail is the sum of all units.
-func planOfV06() tierPlan {
+// examplePlan returns a plan with calls of each tier, which the cases below change. The tokens of a unit are its bytes
+// divided by four, and the tail is the sum of all units.
+func examplePlan() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
 	for _, tool := range []struct {
 		tag, bytes, tier int
@@ -31,9 +31,8 @@ func planOfV06() tierPlan {
 	return p
 }
 
-// The first cases are reference vector V06. Another case of V06, in which an earlier pass has already used the
-// measurement, is in TestBugA29SameMeasurementDropsNothingMore: TieredDrop itself cannot see it, because the goal says
-// whether a measurement is new.
+// No case has a measurement that an earlier pass has used. TieredDrop cannot see that, because the goal says whether a
+// measurement is new; TestBugA29SameMeasurementDropsNothingMore of package pipeline has this case.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -59,7 +58,7 @@ func TestTierPlanVector(t *testing.T) {
 		{"all is irreducible", func(p *tierPlan) { p.Tail = 0 }, nil, 0},
 		{"no candidates", func(p *tierPlan) { p.Candidates = nil }, nil, 0},
 	} {
-		p := planOfV06()
+		p := examplePlan()
 		c.change(&p)
 		if tags, reclaim := p.choose(); !slices.Equal(tags, c.tags) || reclaim != c.reclaim {
 			t.Errorf("%s: %v, %d; want %v, %d", c.name, tags, reclaim, c.tags, c.reclaim)
@@ -216,7 +215,7 @@ func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	}
 }
 
-// Reference vector V11: the level of each of ten texts.
+// Of ten texts, the oldest lose most, and the newest four stay as they are.
 func TestCompressionVector(t *testing.T) {
 	var got []int
 	for i := range 10 {

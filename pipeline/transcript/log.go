@@ -67,8 +67,8 @@ const (
 	codexRequest  = "## My request for Codex:"
 )
 
-// readLogPrompt finds the user's words in a text of a prompt. Content of files may look like the end of a context, so
-// only the last of these ends certainly ends it.
+// readLogPrompt finds the user's words in a text of a prompt. An editor may put a context in front of these words. The
+// content of files in the context may contain the marker that ends it, so the last such marker counts as its end.
 func readLogPrompt(p *Part) {
 	if m := slashCommand.FindStringSubmatch(p.Text); m != nil && strings.TrimSpace(m[2]) != "" {
 		p.Typed = m[1] + " " + strings.TrimSpace(m[2])

@@ -261,7 +261,8 @@ func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
 	return results
 }
 
-// readOpenCode2 reads a result. OpenCode sends a text as it is, and a value of another kind as JSON.
+// readOpenCode2 reads a result, and reports whether its form is known. The provider gets a text as it is, and any other
+// value as JSON.
 func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	r.callID, r.isError = p.ID, p.Result.Type == "error"
 	path := r.path + "/content/0/result/value"

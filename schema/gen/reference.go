@@ -10,14 +10,14 @@ import (
 
 // projectWords maps the project tag of a key to a text that says how a project's file may set the key.
 var projectWords = map[string]string{
-	"never":   "no",
-	"trusted": "trusted only",
-	"any":     "yes",
-	"off":     "switch off",
-	"on":      "switch on",
+	"never":   "never",
+	"trusted": "trusted",
+	"any":     "any",
+	"off":     "off",
+	"on":      "on",
 	"less":    "lower",
-	"more":    "raise",
-	"add":     "add values",
+	"more":    "higher",
+	"add":     "add",
 }
 
 const referenceHead = `# Configuration
@@ -26,23 +26,17 @@ const referenceHead = `# Configuration
 
 The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `, for Pi ` + "`~/.pi/agent/magicctx.jsonc`" + `. A harness without such a file uses ` + "`~/.config/magicctx/magicctx.jsonc`" + `. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + ` or ` + "`.pi/`" + `, and overrides the user's file key by key.
 
-A project's file is untrusted, because a repository that was only cloned may ship one. The last column says what it may do. For example, a project may lower ` + "`history_budget_percentage`" + ` from the user's 15 to 10, and a value of 20 is ignored with a warning.
+A project's file is untrusted, because a repository that was only cloned may ship one. So the brackets after each key end with what a project may do. For example, it may lower ` + "`history_budget_percentage`" + ` from the user's 15 to 10, but 20 is ignored with a warning.
 
-| last column | a project's file |
-| --- | --- |
-| yes | may set any value: the key is a matter of taste |
-| switch off, switch on | may set this one of the two values |
-| lower, raise | may set a value that is not above, or not below, the user's. Without a value of the user, the default counts as the user's |
-| add values | may add to the user's list, and take nothing out of it |
-| trusted only | may set the key only if ` + "`trusted_projects`" + ` of the user's file lists the project or a directory above it |
-| no | may not set the key |
+- **any**: it may set any value
+- **off**, **on**: it may set only this value
+- **lower**, **higher**: it may set a value that is not above, or not below, the user's value (or else the default)
+- **add**: it may add to the user's list, and take nothing out of it
+- **trusted**: it may set the key only if ` + "`trusted_projects`" + ` of the user's file lists the project or a directory above it. Such a project may set every key except those with "never"
+- **never**: it may not set the key
 
-A project that ` + "`trusted_projects`" + ` lists may set every key except those with "no".
+The brackets begin with the default and the allowed range. "By model" means that the value may also be an object with the keys ` + "`default`, `provider/model` or `model`" + `. An invalid value is ignored with a warning; ` + "`magicctx-host doctor`" + ` shows the warnings.
 
-An invalid value is ignored with a warning that names the file, the line, the key and the allowed values. ` + "`magicctx-host doctor`" + ` shows the warnings. "By model" means that one value, or an object with the keys ` + "`default`, `provider/model` or `model`" + `, may be given.
-
-| key | default | meaning | may a project set it? |
-| --- | --- | --- | --- |
 `
 
 // reference returns the page about all keys of the configuration.
@@ -72,8 +66,8 @@ func withoutEffect(prefix string, t reflect.Type) []string {
 	return names
 }
 
-// referenceRows writes a row for each key of t that has an effect. outer is the project rule of the object that holds
-// t, if that has one.
+// referenceRows writes an item for each key of t that has an effect. outer is the project rule of the object that holds
+// t, or "".
 func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {
@@ -104,13 +98,18 @@ func referenceRows(b *strings.Builder, src source, prefix, outer string, t refle
 		comment := src.comments[owner.Name()+"."+f.Name]
 		meaning := strings.TrimSpace(strings.TrimPrefix(comment, f.Name+" "))
 		meaning = strings.TrimSuffix(strings.TrimSuffix(meaning, "User file only."), " ")
-		fmt.Fprintf(b, "| `%s%s` | %s | %s | %s |\n", prefix, name, defaultOf(f), cell(meaning), words)
+		if values := defaultOf(f); values != "" {
+			words = values + "; project: " + words
+		} else {
+			words = "project: " + words
+		}
+		fmt.Fprintf(b, "- `%s%s` (%s) %s\n", prefix, name, words, meaning)
 	}
 	return nil
 }
 
-// defaultOf returns the text of the column "default": the default in backticks, the range, and "by
-// model" if the key may be set for each model, for example "`5000` (100 to 600000)".
+// defaultOf returns the default in backticks, the range, and "by model" if the key may be set for each model, for
+// example "`5000`, 100 to 600000".
 func defaultOf(f reflect.StructField) string {
 	var values []string
 	least, most := "", ""
@@ -124,17 +123,14 @@ func defaultOf(f reflect.StructField) string {
 			most = value
 		}
 	}
-	text := cell(strings.Join(values, " "))
+	text := strings.Join(values, " ")
 	if least != "" && most != "" {
-		text += " (" + least + " to " + most + ")"
+		text += ", " + least + " to " + most
 	} else if least != "" {
-		text += " (from " + least + ")"
+		text += ", from " + least
 	}
 	if f.Type.Kind() == reflect.Map && f.Tag.Get("bare") == "default" {
 		text += ", by model"
 	}
 	return strings.TrimLeft(text, " ,")
 }
-
-// cell escapes text for a cell of a table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -128,8 +128,8 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 	if err != nil || x.Schema == 0 || len(x.Damage) > 0 {
 		return err
 	}
-	var present []string
-	if err := Scan(c, selectTables, func(row *sqlite3.Stmt) { present = append(present, row.ColumnText(0)) }); err != nil {
+	present := make(map[string]string)
+	if err := Scan(c, selectTables, func(row *sqlite3.Stmt) { present[row.ColumnText(0)] = row.ColumnText(1) }); err != nil {
 		return err
 	}
 	if err := checkTables(x.Schema, present); err != nil {

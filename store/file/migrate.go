@@ -21,7 +21,7 @@ type Migration struct {
 
 // firstVersion is the schema version of the first release. Builds before this release have left databases of lower
 // versions, and no migration updates them.
-const firstVersion = 34
+const firstVersion = 35
 
 // Released returns the steps that bring an empty database to the schema of this build, in the order of their
 // versions. A release that changes the schema appends a step. It must not change a text of an earlier release,
@@ -105,20 +105,21 @@ func (f *File) removePlanted(conn *sql.Conn) error {
 	})
 }
 
-func tablesIn(ctx context.Context, conn *sql.Conn) (names []string, err error) {
+func tablesIn(ctx context.Context, conn *sql.Conn) (statements map[string]string, err error) {
 	rows, err := conn.QueryContext(ctx, selectTables)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	statements = make(map[string]string)
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var name, statement string
+		if err := rows.Scan(&name, &statement); err != nil {
 			return nil, err
 		}
-		names = append(names, name)
+		statements[name] = statement
 	}
-	return names, rows.Err()
+	return statements, rows.Err()
 }
 
 // migrate applies m and records its version in one transaction. It switches foreign keys off for this time,

@@ -2,17 +2,17 @@ package file
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
-// cannot hold rows.
-const selectTables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
+// selectTables finds the tables of a database, and the statements that created them, in the order of their names. It
+// leaves out views, because they cannot hold rows.
+const selectTables = `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 
 // checkTables fails with errCorrupt if a database with this schema version lacks a table that every host has
-// created. SQLite finds nothing wrong with such a file, but each pass would fail on it.
-func checkTables(version int, present []string) error {
+// created, or if the statement of such a table has changed: with one bit flipped, a column has another name. SQLite
+// finds nothing wrong with such a file, but each pass would fail on it. present holds the statements by table.
+func checkTables(version int, present map[string]string) error {
 	if version < 0 {
 		return fmt.Errorf("%w: its schema has version %d", errCorrupt, version)
 	}
@@ -23,13 +23,14 @@ func checkTables(version int, present []string) error {
 	for _, m := range Released() {
 		for line := range strings.Lines(m.SQL) {
 			rest, isTable := strings.CutPrefix(line, "CREATE TABLE ")
-			if name, _, _ := strings.Cut(rest, " "); isTable && !slices.Contains(present, name) {
+			name, _, _ := strings.Cut(rest, " ")
+			if statement := present[name]; isTable && (statement == "" || !strings.Contains(m.SQL, statement)) {
 				lacks = append(lacks, name)
 			}
 		}
 	}
 	if len(lacks) > 0 {
-		return fmt.Errorf("%w: it lacks %s", errCorrupt, strings.Join(lacks, ", "))
+		return fmt.Errorf("%w: it lacks %s as this host creates it", errCorrupt, strings.Join(lacks, ", "))
 	}
 	return nil
 }

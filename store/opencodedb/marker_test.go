@@ -85,7 +85,7 @@ func array(t testing.TB, path, session string) (keys []string) {
 	return keys
 }
 
-// A marker has the same rows as a compaction of OpenCode 1.18.33: vector TV-22.
+// A marker has the same rows as a compaction of OpenCode 1.18.33.
 func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())
 	db.Add("ses_1", conversation(8))

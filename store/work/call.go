@@ -195,8 +195,8 @@ func (s *Calls) Forget(ctx context.Context, before int64) error {
 	return nil
 }
 
-// Credit adds the numbers of published compartments, memories and findings to the last call of a run. If the run has asked no
-// model, Credit does nothing.
+// Credit adds the numbers of published compartments, memories and findings to the last call of a run. If the run has
+// asked no model, Credit does nothing.
 func Credit(tx *database.Tx, holder string, compartments, memories, findings int) error {
 	_, err := tx.Exec(`
 		UPDATE agent_calls

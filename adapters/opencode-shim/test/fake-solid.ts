@@ -35,9 +35,9 @@ export class FakeSolid {
     effect: (body) => this.effect(body),
   })
 
-  /** Answers the native dialogs of OpenCode, one after another. Undefined closes a dialog. */
+  /** Answers OpenCode's own dialogs, one after another. Undefined closes a dialog. */
   readonly answers: unknown[] = []
-  /** The native dialogs that were shown. */
+  /** OpenCode's own dialogs that were shown. */
   readonly shown: unknown[] = []
 
   answer(shown: unknown): unknown {

@@ -200,13 +200,13 @@ export abstract class PluginInstance {
 
   /** Ends the episode of trouble. Returns whether there was one. */
   #endTrouble(): boolean {
-    const wasInTrouble = this.#trouble !== undefined
+    if (this.#trouble === undefined) return false
     this.#trouble = undefined
     this.#marked.clear()
     this.#episode.abort()
     this.#episode = new AbortController()
-    if (wasInTrouble) this.recovered()
-    return wasInTrouble
+    this.recovered()
+    return true
   }
 
   /** Records that the host does nothing for this directory, which is not a fault. The user gets the reason once. */

@@ -11,8 +11,8 @@ export interface Dialogs {
 type Run = (command: string, args: string) => Promise<CommandExecuteResult | undefined>
 
 /**
- * Runs a command, and the commands that the user then chooses in dialogs. Resolves with the answer of the last command if the
- * user has not seen it yet.
+ * Runs a command, and then the commands that the user chooses in dialogs. If the user has not seen the answer of the
+ * last command, resolves with that answer.
  */
 export async function walk(run: Run, dialogs: Dialogs | undefined, command: string, args: string): Promise<CommandExecuteResult | undefined> {
   for (;;) {

@@ -11,6 +11,8 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
  */
 export class Registrations {
   readonly #dir: string
+  /** The newest stored answer. Every pass asks to store the host's answer, which seldom changes. */
+  #stored: InitializeResult | undefined
 
   /** The name contains shim and version, because another version may register differently. */
   constructor(name: string, env: NodeJS.ProcessEnv = process.env) {
@@ -19,17 +21,21 @@ export class Registrations {
     this.#dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
-  /** Stores the host's answer for a directory. Never fails, because the harness also works without it. */
-  remember(directory: string, { warnings: _, ...result }: InitializeResult): void {
+  /** Stores the host's answer for the one directory of this object. Never fails, because the harness also works without it. */
+  remember(directory: string, answer: InitializeResult): void {
+    if (answer === this.#stored) return
+    const { warnings: _, ...result } = answer
     try {
       const path = this.#path(directory)
       const text = JSON.stringify(result)
-      if (read(path) === text) return
-      mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
-      const temporary = `${path}.${process.pid}`
-      writeFileSync(temporary, text, { mode: 0o600 })
-      renameSync(temporary, path)
-      this.#prune()
+      if (read(path) !== text) {
+        mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+        const temporary = `${path}.${process.pid}`
+        writeFileSync(temporary, text, { mode: 0o600 })
+        renameSync(temporary, path)
+        this.#prune()
+      }
+      this.#stored = answer
     } catch {
       // the next start will ask the host
     }

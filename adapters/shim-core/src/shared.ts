@@ -13,8 +13,8 @@ export interface Lease {
   /** Gives the share back. Further calls do nothing. */
   release(): void
   /**
-   * Ends the bridge, for a process that is about to end, even if others in this process still hold a share. Resolves when the
-   * bridge has ended.
+   * Ends the bridge because this process is about to end, even if others in the process still hold a share. Resolves
+   * when the bridge has ended.
    */
   end(graceMS?: number): Promise<void>
 }

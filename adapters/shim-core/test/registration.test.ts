@@ -40,6 +40,17 @@ test("that magicctx is off in a directory is recalled there, and nowhere else", 
   assert.deepEqual(open("shim-1").recall("/off"), off)
 })
 
+test("an answer that is remembered again is not compared with its file", (t) => {
+  const { open, files } = registrations(t)
+  const stored = open("shim-1")
+  stored.remember("/a", initialized)
+  for (const file of files()) rmSync(file)
+  stored.remember("/a", initialized)
+  assert.deepEqual(files(), [])
+  stored.remember("/a", { ...initialized })
+  assert.equal(files().length, 1)
+})
+
 test("a broken file counts as missing, and is replaced", (t) => {
   const { open, files } = registrations(t)
   open("shim-1").remember("/a", initialized)

@@ -223,7 +223,7 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // maxPrice bounds a price of the user, in $ for a million tokens.
 const maxPrice = 1e6
 
-// ReadPrices reads a list of prices from a JSON file. If there is no such file, it returns PricesOf.
+// ReadPrices reads a list of prices from a JSON file. If there is no such file, it passes name to PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil
@@ -252,7 +252,7 @@ func isPrice(p schema.Price) bool {
 }
 
 // PricesOf returns the prices of a model that magicctx knows, such as anthropic/claude, or four given prices, such as
-// "3 3.75 0.3 15", for every model. Without a text it returns nil.
+// "3 3.75 0.3 15", for every model. If the text is empty, PricesOf returns nil.
 func PricesOf(ctx context.Context, dataDir, text string) (replay.Prices, error) {
 	if text == "" {
 		return nil, nil

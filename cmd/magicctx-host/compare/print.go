@@ -24,6 +24,8 @@ const (
 	// barWidth is the width of the longest bar, in columns. maxRows bounds the sessions that are listed.
 	barWidth = 50
 	maxRows  = 200
+	// idWidth is the length of the longest id of a session, which Pi uses.
+	idWidth = 36
 )
 
 // Print prints the result for people: a sentence, two bars, and a table of the sessions.
@@ -48,9 +50,9 @@ func Print(w io.Writer, r Result, isColored bool) error {
 		fmt.Fprintf(&b, "%-13s %9s  %s\n", bar.name, format.Money(bar.money), paint.Paint(bar.colour, strings.Repeat("█", int(barWidth*bar.money/most+0.5))))
 	}
 	if len(r.Rows) > 0 {
-		fmt.Fprintf(&b, "\n%-32s %8s %6s %9s %9s\n", "SESSION", "REQUESTS", "BUSTS", "ALONE", "MAGICCTX")
+		fmt.Fprintf(&b, "\n%-36s %8s %6s %9s %9s\n", "SESSION", "REQUESTS", "BUSTS", "ALONE", "MAGICCTX")
 		for _, row := range r.Rows[:min(len(r.Rows), maxRows)] {
-			fmt.Fprintf(&b, "%-32s %8d %6d %9s %9s\n", format.Shorten(format.Clean(row.Session), 32), row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx))
+			fmt.Fprintf(&b, "%-36s %8d %6d %9s %9s\n", format.Shorten(format.Clean(row.Session), idWidth), row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx))
 		}
 		if more := len(r.Rows) - maxRows; more > 0 {
 			fmt.Fprintf(&b, "and %d more\n", more)
@@ -81,11 +83,11 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	return save(tell, path, content, "open it in a browser")
+	return Save(tell, path, content, "open it in a browser")
 }
 
-// save writes a page, which only the user may read. It may replace an older page, but no other file.
-func save(tell io.Writer, path string, content []byte, next string) error {
+// Save writes a page, which only the user may read. It may replace an older page, but no other file.
+func Save(tell io.Writer, path string, content []byte, next string) error {
 	old, err := regular.Prefix(path, int64(len(doctype)))
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

@@ -20,7 +20,7 @@ func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTe
 	if err != nil {
 		return err
 	}
-	return save(tell, path, content, "read it before you send it")
+	return Save(tell, path, content, "read it before you send it")
 }
 
 // Report returns the report of a trace, or of a session's newest trace, as a page for others.
@@ -39,7 +39,7 @@ func Report(ctx context.Context, dataDir, of string, withTexts bool, progress fu
 	return b.Bytes(), err
 }
 
-// A newest is a trace, or a session with its newest trace.
+// A newest is a trace, or a session with the session's newest trace.
 type newest struct {
 	trace   traces.Trace
 	session string // empty for all sessions of the trace
@@ -56,7 +56,7 @@ func newestOf(ctx context.Context, dataDir, of string) (newest, error) {
 	return newest{all[0], of}, nil
 }
 
-// play replays the trace. Of a session, the summary has only that session.
+// play replays the trace. If a session is set, the summary has only this session.
 func (n newest) play(ctx context.Context, o replay.Options) (replay.Summary, error) {
 	name := format.Clean(filepath.Base(n.trace.Path))
 	s, err := play(ctx, n.trace, o)

@@ -21,8 +21,8 @@ type Trial struct {
 // An Outcome is what a session costs and loses in a replay.
 type Outcome struct {
 	Row
-	// Largest is the size of the largest prompt. Removed is the size of what was removed, and Reread of the part of it that
-	// the model read again within 20 requests. All are in tokens.
+	// Largest is the size of the largest prompt. Removed is the size of what was removed, and Reread is the size of the
+	// removed part that the model read again within 20 requests. All are in tokens.
 	Largest, Removed, Reread int
 	// MissedRuns counts the questions to the historian whose answers the trace lacks.
 	MissedRuns int

@@ -80,6 +80,9 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, `"status":"active"`) {
 		t.Errorf("the memory is not shown again: %s", body)
 	}
+	if _, body := s.api("GET", "/api/agents", ""); !strings.Contains(body, `"undoes":0`) || strings.Contains(body, `"undoes":1`) {
+		t.Errorf("a run that was undone can be undone again: %s", body)
+	}
 }
 
 // The costs of two runs that overlap in one project cannot be told apart, so neither run has a price.

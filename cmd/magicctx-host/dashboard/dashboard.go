@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -62,8 +64,8 @@ func Serve(ctx context.Context, o Options) error {
 		return fmt.Errorf("serve the dashboard: %w; without --port it takes any free port", err)
 	}
 	p := &pages{Options: o, guard: newGuard(), feed: newFeed(ctx, o.Follow), replays: &replays{work: background.New(), dir: o.Dir}}
-	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // a replay removes its files at its end
-	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // so that a running replay can remove its files
+	server := newServer(ctx, p.handler())
 	// A browser never sends the part after # to a server, so no log can contain the token.
 	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
 		return errors.Join(err, listener.Close())
@@ -73,6 +75,13 @@ func Serve(ctx context.Context, o Options) error {
 		return fmt.Errorf("serve the dashboard: %w", err)
 	}
 	return nil
+}
+
+// readTimeout bounds the time in which a request has to arrive with its body, and idleTimeout the time without a request.
+const readTimeout, idleTimeout = 10 * time.Second, 2 * time.Minute
+
+func newServer(ctx context.Context, h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
 }
 
 //go:embed dashboard.html
@@ -116,7 +125,7 @@ type pages struct {
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
-		api.HandleFunc(pattern, handler)
+		api.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { handler(&pathless{ResponseWriter: w, dir: p.Dir}, r) })
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/api/", p.guard.protect(api))
@@ -139,6 +148,29 @@ func (p *pages) handler() http.Handler {
 	}
 	return headers(mux)
 }
+
+// A pathless writes answers. It leaves the path of the data directory out of errors.
+type pathless struct {
+	http.ResponseWriter
+	dir     string
+	isError bool
+}
+
+func (w *pathless) WriteHeader(status int) {
+	w.isError = status >= http.StatusBadRequest
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *pathless) Write(text []byte) (int, error) {
+	if !w.isError {
+		return w.ResponseWriter.Write(text)
+	}
+	_, err := w.ResponseWriter.Write(bytes.ReplaceAll(text, []byte(w.dir+string(filepath.Separator)), nil))
+	return len(text), err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *pathless) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // data returns the handlers behind the guard.
 func (p *pages) data() map[string]http.HandlerFunc {
@@ -178,7 +210,11 @@ func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
 			encoded, err = json.Marshal(result)
 		}
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			status := http.StatusUnprocessableEntity
+			if _, isMissing := errors.AsType[missing](err); isMissing {
+				status = http.StatusNotFound
+			}
+			http.Error(w, err.Error(), status)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

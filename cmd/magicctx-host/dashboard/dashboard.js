@@ -290,29 +290,31 @@ const button = (text, label, onclick) => element("button", { type: "button", ari
 function runLine(r) {
   return opening([["pass", r.agent], ["cause", r.of], ["went", r.result], ["result", when(r.at)]], () => {
     const facts = [["task", r.task], ["report", r.report], ["model", r.model], ["took", `${r.took}, ${r.tokens} tokens, ${r.money}`]]
-    const undo = element("p", {})
-    if (r.undoes) offerUndo(r, undo)
-    return [told(facts.filter(([, text]) => text).map(([label, text]) => ({ label, text }))), undo]
+    const offer = r.undoes ? [element("p", {}, afterQuestion("undo", `undo run ${r.undoes}`, "Restore the memories as they were before?", () => undo(r)))] : []
+    return [told(facts.filter(([, text]) => text).map(([label, text]) => ({ label, text }))), ...offer]
   })
 }
 
-/** Offers to undo a run. The first click only asks for confirmation. */
-function offerUndo(r, place) {
-  const offer = button("undo", `undo run ${r.undoes}`, () => {
-    const yes = button("undo it", `undo it: the changes of memories of run ${r.undoes}`, async () => {
-      try {
-        await ask("/api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
-        tellTrouble()
-        place.replaceChildren("undone")
-      } catch (err) {
-        tellTrouble(`Run ${r.undoes} is not undone: ${err.message}`)
-        offerUndo(r, place)
-      }
-    })
-    place.replaceChildren("Restore the memories as they were before? ", yes, " ", button("keep", `keep: the changes of run ${r.undoes}`, () => offerUndo(r, place)))
+/** Makes a button whose first click only asks for confirmation. Then the result of act takes its place, or the button again if there is none. */
+function afterQuestion(text, label, question, act) {
+  const place = element("span", {})
+  const offer = button(text, label, () => {
+    const yes = button("yes", `yes: ${label}`, async () => place.replaceChildren((await act()) ?? offer))
+    place.replaceChildren(`${question} `, yes, " ", button("no", `no: ${label}`, () => place.replaceChildren(offer)))
     yes.focus()
   })
-  place.replaceChildren(offer)
+  place.append(offer)
+  return place
+}
+
+async function undo(r) {
+  try {
+    await ask("/api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
+    tellTrouble()
+    return "undone"
+  } catch (err) {
+    tellTrouble(`Run ${r.undoes} is not undone: ${err.message}`)
+  }
 }
 
 const isOpen = (note) => !["done", "dismissed"].includes(note.status)

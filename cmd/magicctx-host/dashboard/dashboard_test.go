@@ -2,13 +2,19 @@ package dashboard
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -237,3 +243,76 @@ func TestTabsFollowTheHost(t *testing.T) {
 	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1"}}}}
 	wants(`"session":"ses_1"`)
 }
+
+// An error tells a page that the database is damaged, but not where it is.
+func TestErrorsNameNoPath(t *testing.T) {
+	s := serve(t).enter()
+	storetest.Must(t, os.WriteFile(filepath.Join(s.dir, "magicctx.db"), bytes.Repeat([]byte("zebra"), 10_000), 0o600))
+	status, body := s.api("GET", "/api/memories", "")
+	if status != http.StatusUnprocessableEntity || !strings.Contains(body, "magicctx.db") || strings.Contains(body, s.dir) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Connections whose request never ends were open for ever. The answer that follows the host has to stay open.
+func TestUnfinishedRequestsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		feed := newFeed(ctx, func(ctx context.Context, _ func(State)) { <-ctx.Done() })
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /", answer(func(r *http.Request) (int, error) {
+			_, err := io.Copy(io.Discard, r.Body)
+			return 0, err
+		}))
+		mux.HandleFunc("GET /", feed.serve)
+		server := newServer(ctx, mux)
+		conns := make(pipes)
+		go server.Serve(conns)
+		for request, isOpen := range map[string]bool{
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{": false,
+			"POST / HTTP/1.1\r\nHost: a\r\n":                           false,
+			"GET / HTTP/1.1\r\nHost: a\r\n\r\n":                        true,
+		} {
+			conn, far := net.Pipe()
+			conns <- far
+			closed := make(chan struct{})
+			go func() {
+				io.Copy(io.Discard, conn)
+				close(closed)
+			}()
+			io.WriteString(conn, request)
+			time.Sleep(10 * idleTimeout) // an answer that has ended leaves the connection open for a while
+			select {
+			case <-closed:
+				if isOpen {
+					t.Errorf("%q: the connection is closed", request)
+				}
+			default:
+				if !isOpen {
+					t.Errorf("%q: the connection is still open", request)
+				}
+			}
+			conn.Close()
+		}
+		server.Close()
+	})
+}
+
+// pipes is a listener for connections in memory.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }

@@ -1,14 +1,11 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 
-	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/wirediff"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -21,10 +18,16 @@ func (p *pages) diff(r *http.Request) (wirediff.Diff, error) {
 		return wirediff.Diff{}, errors.New("a request has a number")
 	}
 	err = store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
-		all, err := b.Sessions()
-		i := slices.IndexFunc(all, func(s store.SessionName) bool { return s.Key == request.Key })
-		if err != nil || i < 0 {
-			return cmp.Or(err, fmt.Errorf("magicctx knows no session %q of %q", format.Clean(request.Key.Session), format.Clean(request.Key.Harness)))
+		name, err := find(b, request.Key)
+		if err != nil {
+			return err
+		}
+		row, _, err := b.Reports().Session(r.Context(), request.Key)
+		if err != nil {
+			return err
+		}
+		if request.Pass > row.Passes {
+			return missing(fmt.Sprintf("this session has no request %d: its newest is request %d", request.Pass, row.Passes))
 		}
 		var errs [5]error
 		journal, journalErr := b.Reports().Passes(r.Context(), request.Key, request.Pass-1, 1)
@@ -40,7 +43,7 @@ func (p *pages) diff(r *http.Request) (wirediff.Diff, error) {
 		}
 		request.Summaries, errs[2] = b.Compartments(request.Key)
 		request.Snap, errs[3] = b.Snapshot(request.Key)
-		request.Within, errs[4] = wirediff.Session(b, all[i], request.Summaries)
+		request.Within, errs[4] = wirediff.Session(b, name, request.Summaries)
 		return errors.Join(errs[:]...)
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
@@ -51,6 +52,10 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 // but never the newest one.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
+	// The request has arrived. Otherwise the server would end the answer when it is older than a request may be.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
+		return
+	}
 	for {
 		newest, changed := f.get()
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", newest); err != nil {

@@ -107,6 +107,25 @@ func keyIn(r *http.Request) store.Key {
 	return store.Key{Harness: q.Get("harness"), Session: q.Get("session")}
 }
 
+// A missing is the reason why there is nothing at an address.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// find returns the session with a key.
+func find(b *store.Browser, key store.Key) (store.SessionName, error) {
+	all, err := b.Sessions()
+	if err != nil {
+		return store.SessionName{}, err
+	}
+	for _, s := range all {
+		if s.Key == key {
+			return s, nil
+		}
+	}
+	return store.SessionName{}, missing(fmt.Sprintf("magicctx knows no session %q of %q", format.Clean(key.Session), format.Clean(key.Harness)))
+}
+
 // session returns the page of one session.
 func (p *pages) session(r *http.Request) (sessionPage, error) {
 	key := keyIn(r)
@@ -116,13 +135,10 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	var dropped []store.DroppedRow
 	var removals map[int][]store.RemovalRow
 	var summaries []chronicle.Compartment
-	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
-		all, err := b.Sessions()
-		i := slices.IndexFunc(all, func(s store.SessionName) bool { return s.Key == key })
-		if err != nil || i < 0 {
-			return cmp.Or(err, fmt.Errorf("magicctx knows no session %q of %q", format.Clean(key.Session), format.Clean(key.Harness)))
+	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) (err error) {
+		if name, err = find(b, key); err != nil {
+			return err
 		}
-		name = all[i]
 		var errs [5]error
 		journal, errs[0] = b.Reports().Passes(r.Context(), key, 0, 0)
 		dropped, errs[1] = b.Reports().DroppedUnits(r.Context(), key)
@@ -232,7 +248,11 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 			continue
 		}
 		first := coveredBefore(pass, removals) + 1
-		say("messages", fmt.Sprintf("%d-%d, %s tokens. %s", first, rm.Through, format.Tokens(rm.Tokens), standing(first, rm.Through, summaries)))
+		which := fmt.Sprintf("%d-%d", first, rm.Through)
+		if first > rm.Through { // the session has gone back in between, and the journal does not say how far
+			first, which = rm.Through, fmt.Sprintf("up to %d", rm.Through)
+		}
+		say("messages", fmt.Sprintf("%s, %s tokens. %s", which, format.Tokens(rm.Tokens), standing(first, rm.Through, summaries)))
 	}
 	if len(taken) > 0 {
 		say("pieces", "tokens by rule: "+strings.Join(taken, ", "))
@@ -249,12 +269,14 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 	return b
 }
 
-// coveredBefore returns the number of the last message that summaries had replaced before a request.
+// coveredBefore returns the number of the last message that summaries had replaced before a request. It is not always the
+// largest one: when a session goes back, its summaries are withdrawn.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
+	newest := 0
 	for before, all := range removals {
 		for _, rm := range all {
-			if before < pass && rm.Rule == store.RuleSummaries {
-				through = max(through, rm.Through)
+			if newest < before && before < pass && rm.Rule == store.RuleSummaries {
+				newest, through = before, rm.Through
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
-	// Request 3 has no usage, so its parts are as the host has counted them.
+	// Request 3 has no usage, so its parts have the sizes that the host has counted.
 	parts := ""
 	for _, part := range got.Timeline.Parts {
 		parts += part.Label + " " + part.Value + ", "
@@ -107,7 +107,7 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {
 		t.Errorf("the sessions are %s", body)
 	}
-	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "ses_unknown") {
+	if status, body := s.api("GET", "/api/session"+ofSession+"ses_unknown", ""); status != http.StatusNotFound || !strings.Contains(body, "ses_unknown") {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -163,10 +163,25 @@ func TestABustIsShownPieceByPiece(t *testing.T) {
 		{"ses_1&request=3", "The zebra sleeps.", http.StatusOK},
 		{"ses_1&request=1", "took nothing away", http.StatusOK},
 		{"ses_1&request=0", "a request has a number", http.StatusUnprocessableEntity},
-		{"ses_unknown&request=1", "knows no session", http.StatusUnprocessableEntity},
+		{"ses_unknown&request=1", "knows no session", http.StatusNotFound},
+		{"ses_1&request=4", "has no request 4: its newest is request 3", http.StatusNotFound},
 	} {
 		if status, body := s.api("GET", "/api/diff"+ofSession+c.query, ""); status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %.600s", c.query, status, body)
+		}
+	}
+}
+
+// When a session has gone back, summaries end earlier than before. Then the first message of a bust was larger than its last.
+func TestRangesAfterASessionWentBack(t *testing.T) {
+	removals := map[int][]store.RemovalRow{}
+	for pass, through := range map[int]int{10: 80, 30: 60, 40: 75} {
+		removals[pass] = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 100, Through: through}}
+	}
+	for pass, want := range map[int]string{10: "1-80, ", 30: "up to 60, ", 40: "61-75, "} {
+		b := newBust(pass, store.PassRow{}, nil, removals, nil)
+		if len(b.Facts) != 1 || !strings.HasPrefix(b.Facts[0].Text, want) {
+			t.Errorf("request %d: %+v, want %s", pass, b.Facts, want)
 		}
 	}
 }

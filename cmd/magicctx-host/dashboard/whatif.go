@@ -38,7 +38,7 @@ type replayState struct {
 	IsRunning bool   `json:"isRunning"`
 	Progress  string `json:"progress,omitzero"`
 	Error     string `json:"error,omitzero"`
-	// Sentence and Rows are the result of a what-if. A share has a report instead.
+	// Sentence and Rows are the result of a what-if. A share leads to a report instead.
 	Sentence string    `json:"sentence,omitzero"`
 	Rows     []tellRow `json:"rows,omitempty"`
 }

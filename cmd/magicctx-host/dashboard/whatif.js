@@ -1,4 +1,4 @@
-// Replays of a session: what it would have cost with other settings, and a report for others.
+// Replays of a session: what the session would have cost with other settings, and a report for other people.
 
 /** How often the page asks for the progress of a replay, in ms. */
 const progressMS = 500

@@ -50,7 +50,7 @@ func TestASessionIsReplayedWithOtherSettings(t *testing.T) {
 		t.Errorf("without a trace: %+v", state)
 	}
 	s.record("short.jsonl.gz")
-	storetest.Open(t, s.dir) // it has the prices of models
+	storetest.Open(t, s.dir) // the database has the prices of models
 	for _, c := range []struct{ trial, want string }{
 		{`{}`, "at least one other setting"},
 		{`{"threshold":5}`, "from 20 to 80"},

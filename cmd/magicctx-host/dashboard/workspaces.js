@@ -19,18 +19,6 @@ function workspaceCard(w, page) {
     element("p", {}, afterQuestion("remove workspace", `remove workspace ${w.name}`, "Its projects keep their own memories.", () => changeWorkspace({ action: "remove", name: w.name }))))
 }
 
-/** Makes a button whose first click only asks for confirmation. */
-function afterQuestion(text, label, question, act) {
-  const place = element("span", {})
-  const offer = button(text, label, () => {
-    const yes = button("yes", `yes: ${label}`, act)
-    place.replaceChildren(`${question} `, yes, " ", button("no", `no: ${label}`, () => place.replaceChildren(offer)))
-    yes.focus()
-  })
-  place.append(offer)
-  return place
-}
-
 async function changeWorkspace(change) {
   try {
     await ask("/api/workspaces", { method: "POST", body: JSON.stringify(change) })

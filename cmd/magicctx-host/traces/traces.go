@@ -35,8 +35,8 @@ type Trace struct {
 	Changed time.Time
 }
 
-// All returns the traces that may be on this machine, the newest first. The name of a trace begins with the time in
-// milliseconds, and all times of this century have the same number of digits.
+// All returns the traces in the data directory and in the directory that Variable names, the newest first. It sorts them
+// by name: a name begins with the time in milliseconds, and all times of this century have the same number of digits.
 func All(dataDir string) (all []Trace, err error) {
 	dirs := []string{Dir(dataDir)}
 	if dir := os.Getenv(Variable); dir != "" {

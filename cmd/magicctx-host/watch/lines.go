@@ -28,8 +28,8 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints the status as one line of JSON after each change of a session, until ctx ends. If there is no host, it says once on
-// errs that it waits.
+// JSON prints the status as one line of JSON after each change of a session, until ctx ends. If there is no host, JSON
+// says once on errs that it waits.
 func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	isAway := false
 	return printed(ctx, o, func(n observer.News) error {

@@ -39,7 +39,7 @@ var (
 		{"results", "tool results", func(p *replay.Pass) int { return p.Sources.Results }},
 		{"files", "files", func(p *replay.Pass) int { return p.Sources.Files }},
 	}
-	// The journal of a running session has fewer parts.
+	// For a running session, the journal has fewer parts.
 	journalSeries = []series{
 		{"system", "system prompt and tool definitions", func(p *replay.Pass) int { return p.Sources.System }},
 		{"head", "summaries", func(p *replay.Pass) int { return p.Sources.Head }},

@@ -5,7 +5,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A Timeline is the chart of a session that runs: the prompts by source and by the provider's cache, the bill, and the busts.
+// A Timeline is the chart of a running session: the prompts by source and by the provider's cache, the bill, and the
+// busts.
 type Timeline struct {
 	Requests, Busts int
 	HitRate         string
@@ -14,7 +15,7 @@ type Timeline struct {
 	Context plot
 	Cache   plot
 	Costs   plot
-	// Parts is the legend of Context, and Legend that of Cache, both with the values of the newest request.
+	// Parts is the legend of Context, and Legend is the legend of Cache, both with the values of the newest request.
 	Parts   []reading
 	Legend  []reading
 	Marks   []mark // of the x-axis

@@ -19,8 +19,9 @@ SELECT
 		WHERE agent = r.agent AND project = r.project AND at BETWEEN r.started_at AND r.ended_at
 	) END,
 	coalesce((
-		SELECT max(run) FROM memory_changes
-		WHERE r.session_id IS NULL AND project = r.project AND run > 0 AND at BETWEEN r.started_at AND r.ended_at
+		-- only memories that are still as the run has left them can be restored
+		SELECT max(c.run) FROM memory_changes AS c JOIN memories AS m ON m.id = c.memory AND m.updated_at = c.at AND m.status IN ('archived', 'superseded')
+		WHERE r.session_id IS NULL AND c.project = r.project AND c.run > 0 AND c.at BETWEEN r.started_at AND r.ended_at
 	), 0)
 FROM newest AS r
 ORDER BY r.ended_at DESC, r.subject, r.agent, r.run DESC

@@ -4,7 +4,7 @@ import type { Solid } from "./solid.ts"
 
 /** What both versions of OpenCode can do with a dialog of our own. */
 export interface Stack {
-  /** Shows what a function draws. It calls closed when that leaves the screen. */
+  /** Shows what a function draws. It calls closed when the drawing leaves the screen. */
   show(render: () => unknown, closed: () => void): void
   makeLarge(): void
   clear(): void
@@ -27,7 +27,10 @@ export interface Native {
   ask: Dialogs["ask"]
 }
 
-/** The longest text, in characters and lines, that stands above a list of choices. A longer one gets a dialog of its own first. */
+/**
+ * The longest text, in characters and lines, that stands above a list of choices. A longer text is first shown in a
+ * separate dialog.
+ */
 const mostCharacters = 240
 const mostLines = 4
 
@@ -53,8 +56,8 @@ export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: 
 }
 
 /**
- * Opens a dialog with a text that scrolls: OpenCode's own dialog cuts a text that is longer than the screen. With `answered`, the
- * user can go on by the return key.
+ * Opens a dialog with a text that scrolls: OpenCode's own dialog cuts a text that is longer than the screen. If
+ * `answered` is given, the return key goes on to the choices.
  */
 export function showText(stack: Stack, solid: Solid, title: string, message: string, answered?: (goesOn: boolean) => void): void {
   const { createElement, insertNode, setProp, useKeyboard } = solid
@@ -84,10 +87,13 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** OpenCode begins a dialog below the first quarter of the screen. Title, keys and gaps take some of the rest, in rows. */
+/**
+ * OpenCode begins a dialog below the first quarter of the screen. Of the rest, title, keys and gaps take aroundRows
+ * rows.
+ */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
 
-/** The keys that scroll, with their rows. */
+/** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

@@ -49,7 +49,7 @@ class Half {
   private dialogs: Dialogs | undefined
   /** The session on the screen, or the last one. */
   private session = ""
-  /** OpenCode's dialogs, of which one is shown at a time. */
+  /** OpenCode's dialogs, one of which can be shown at a time. */
   private readonly stack: Stack = {
     show: (render, closed) => this.api.ui.dialog.replace(render, closed),
     makeLarge: () => this.api.ui.dialog.setSize("large"),
@@ -161,7 +161,9 @@ class Half {
     })
   }
 
-  /** Runs a command of the host in the session on the screen, and those that the user then chooses. */
+  /**
+   * Runs a command of the host in the session on the screen, and then the commands that the user chooses on its pages.
+   */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

@@ -29,10 +29,16 @@ export class Instance extends PluginInstance {
   readonly facts: Facts
   readonly catalogue: Catalogue
   readonly terminal: Terminal
-  /** The sessions whose last request may not have reached the provider: OpenCode makes a pass before each retry. */
+  /**
+   * The sessions in which the step of the last hook has not started yet. OpenCode calls the hook again before each retry.
+   * So if a session is still here at its next hook, its last request may not have reached the provider.
+   */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
-  /** The host's tools as OpenCode has them: their texts, their registration, and whether they come from the host's answer. */
+  /**
+   * What is registered with OpenCode: the host's tools as JSON, their registration, and whether they come from this host's
+   * answer. If not, they were stored at an earlier start.
+   */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
   /** The newest hook of each session. The promise never rejects. */

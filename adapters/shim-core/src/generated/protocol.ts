@@ -257,8 +257,8 @@ export interface CommandDefinition {
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
   /**
-   * harness names the session's harness, for a client that has none of its own, for example the half of a
-   * plugin in a terminal. Then a shim of this harness has to be connected that has the directory open.
+   * harness names the session's harness, for a client that belongs to no harness, for example a plugin's half
+   * in a terminal. A shim of the session's harness must then be connected, with the directory open.
    */
   harness?: Harness
   session: string
@@ -1076,13 +1076,13 @@ export interface ShutdownParams {
 /** SidekickStatus describes a run of the sidekick for a message of the user. */
 export interface SidekickStatus {
   /**
-   * results is the number of search results from which it chooses findings, or 0 while it chooses what to
-   * search for.
+   * results is the number of search results from which the sidekick chooses findings, or 0 while it chooses
+   * what to search for.
    */
   results?: number
   /** since is the time at which the run began (Unix ms). */
   since: number
-  /** tokens are the tokens of its questions and answers so far. */
+  /** tokens are the tokens of the run's questions and answers so far. */
   tokens?: number
 }
 

@@ -13,7 +13,7 @@ import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** How long the answer to a command stays if this version of OpenCode has no dialogs, in ms. */
 const answerMS = 60_000
-/** The rows of a terminal whose size this OpenCode does not tell. */
+/** The assumed number of rows if this version of OpenCode does not tell the size of the terminal. */
 const usualRows = 24
 
 /**
@@ -167,7 +167,9 @@ class Half {
     }
   }
 
-  /** Runs a command of the host in the session on the screen, and those that the user then chooses. */
+  /**
+   * Runs a command of the host in the session on the screen, and then the commands that the user chooses on its pages.
+   */
   private async run(name: string, input: string): Promise<void> {
     try {
       const { session, directory } = this.place()
