@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -151,12 +152,27 @@ func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange,
 	return ended, err
 }
 
+//go:embed query/later_run.sql
+var laterRunSQL string
+
+//go:embed query/undo_restored.sql
+var undoRestoredSQL string
+
 // Undo takes back the changes of a run of a project's dreamer: it restores the memories that the run has superseded or
-// archived, and archives the memories that it has written. A memory that was changed after the run stays as it is.
+// archived, and archives the memories that it has written. A memory that was changed after the run stays as it is. If a
+// later run has replaced or archived a memory that this run has written, the error is a Refusal that names that run.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
 	ended, err := e.Reader().Ended(project, run)
 	if err != nil {
 		return nil, err
+	}
+	later := 0
+	err = e.Reader().scan(laterRunSQL, func(row *sqlite3.Stmt) { later = row.ColumnInt(0) }, project, run)
+	if err != nil {
+		return nil, err
+	}
+	if later > 0 {
+		return nil, Refuse("run %d of the dreamer has changed what run %d has written; undo run %d first", later, run, later)
 	}
 	restored := make(map[int64]int64)           // the time at which the run ended a memory, by its id
 	for _, ch := range slices.Backward(ended) { // backwards, because the run may have archived a memory that it had written
@@ -172,8 +188,8 @@ func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err 
 		}
 		if !isRestored {
 			expires := m.ExpiresAt
-			if m, err = e.Restore(project, m.ID); err == nil && expires != 0 {
-				_, err = e.tx.Exec(`UPDATE memories SET expires_at = ?2 WHERE id = ?1`, m.ID, expires)
+			if m, err = e.Restore(project, m.ID); err == nil {
+				_, err = e.tx.Exec(undoRestoredSQL, m.ID, ch.At, expires)
 			}
 			if err != nil {
 				return nil, err

@@ -210,3 +210,48 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 		}
 	}
 }
+
+// Once, the undo of a run left what a later run had made from its memories, and the undo of that run then brought back
+// what the first undo had archived.
+func TestRunIsUndoneAfterTheRunsThatBuiltOnIt(t *testing.T) {
+	s := storetest.Open(t, t.TempDir())
+	edit := func(change func(*memories.Editor) error) error {
+		return s.Update(t.Context(), func(tx *database.Tx) error { return change(memories.Editing(tx, s.Clock.Now())) })
+	}
+	_, err := s.Leases.Acquire(t.Context(), memories.DreamerOf(project), "1.1")
+	storetest.Must(t, err)
+	var known []chronicle.Memory
+	for _, content := range []string{"One.", "Two."} {
+		storetest.Must(t, edit(func(e *memories.Editor) error {
+			m, _, err := e.Write(chronicle.Memory{Project: project, Category: "NAMING", Content: content, Source: chronicle.FromHistorian})
+			known = append(known, m)
+			return err
+		}))
+	}
+	storetest.Advance(s, time.Second)
+	first, _, err := tend(s, project, 0, []memories.Tended{{Old: known, Content: "One and two."}})
+	storetest.Must(t, err)
+	var merged []chronicle.Memory
+	storetest.Must(t, edit(func(e *memories.Editor) (err error) {
+		merged, err = e.Reader().All(project, false, s.Clock.Now())
+		return err
+	}))
+	storetest.Advance(s, time.Second)
+	second, _, err := tend(s, project, 0, []memories.Tended{{Old: merged, Content: "One and three."}})
+	storetest.Must(t, err)
+	if second == first {
+		t.Fatalf("both runs have the number %d", first)
+	}
+	undo := func(run int) error {
+		return edit(func(e *memories.Editor) error { _, err := e.Undo(project, run); return err })
+	}
+	err = undo(first)
+	if _, isRefused := errors.AsType[memories.Refusal](err); !isRefused {
+		t.Errorf("the first run is undone, although the second one has built on it: %v", err)
+	}
+	storetest.Same(t, "memories", contentsOf(t, s, 0), []string{"One and three."})
+	storetest.Must(t, undo(second))
+	storetest.Same(t, "memories", contentsOf(t, s, 0), []string{"One and two."})
+	storetest.Must(t, undo(first))
+	storetest.Same(t, "memories", contentsOf(t, s, 0), []string{"One.", "Two."})
+}
