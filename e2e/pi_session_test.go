@@ -571,7 +571,7 @@ func TestPiScreen(t *testing.T) {
 	p := w.onTerminal(w.piOptions(w.withPlugin()),
 		typed{"", []string{"claude-mock-5-0", "\nmagicctx"}},
 		typed{"What is the answer?\r", []string{"It says 41.", "magicctx 1% of 200k", "of 200k tokens (1%)", "█ system ", "last bust none yet"}},
-		typed{"/ctx-status \r", []string{"next bust │  at ", "Taken out of the prompt: nothing", "any other key closes"}},
+		typed{"/ctx-status \r", []string{"next bust │  at ", "Taken out of the prompt: nothing", "esc or q closes"}},
 		typed{"q", []string{"What is the answer?", "It says 41."}},
 		typed{"/ctx-menu \r", []string{"Memories of this project", "What was taken out of the prompt"}},
 		typed{"\x1b[B\x1b[B\r", []string{"magicctx remembers nothing about this project yet."}},

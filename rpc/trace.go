@@ -135,6 +135,9 @@ func (r *Recorder) record(from Sender, f frame) {
 	var m message
 	if json.Unmarshal(f.body, &m) == nil {
 		switch {
+		case from == FromShim && m.Method != nil && *m.Method == schema.MethodInitialize && hasNoHarness(m.Params):
+			r.discard()
+			return
 		case from == FromShim && m.Method != nil && *m.Method == schema.MethodTransform:
 			r.arrays.record(&line, &m)
 		case from == FromHost && m.Method == nil:
@@ -142,6 +145,21 @@ func (r *Recorder) record(from Sender, f frame) {
 		}
 	}
 	r.write(line)
+}
+
+// hasNoHarness reports whether a client only shows what the host says, for example the sidebar of OpenCode. A trace of it
+// holds no request that could be replayed.
+func hasNoHarness(initialize json.Value) bool {
+	var p schema.InitializeParams
+	return json.Unmarshal(initialize, &p) == nil && p.Harness == ""
+}
+
+// discard ends the trace and removes its file. The caller holds mu.
+func (r *Recorder) discard() {
+	r.isEnded = true
+	if err := errors.Join(r.file.Close(), os.Remove(r.file.Name())); err != nil {
+		r.log.Warn("a trace without requests stays", "file", r.file.Name(), "cause", err)
+	}
 }
 
 func (r *Recorder) hasEnded() bool {
@@ -215,7 +233,10 @@ func traced(b []byte) json.Value {
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.file.Close()
+	if err := r.file.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 var gzipMagic = "\x1f\x8b"

@@ -155,3 +155,20 @@ func TestForeignTraceIsRefused(t *testing.T) {
 		t.Error("a log was read as a trace")
 	}
 }
+
+// The sidebar of OpenCode has a connection of its own. It holds no request, so a trace of it could not be replayed.
+func TestViewIsNotRecorded(t *testing.T) {
+	dir := t.TempDir()
+	rec, err := NewRecorder(dir, clock.NewManual(1), newRig(t, nil).server.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.record(FromShim, frame{body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"client":"opencode-tui"}}`)})
+	rec.record(FromHost, frame{body: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -75,7 +75,7 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	}
 	cfg := d.Clients.Config(key.Harness, p.Directory)
 	if cfg.Dreamer.Disable {
-		return say("warning", `The dreamer is switched off. A block "dreamer" in your magicctx.jsonc switches it on.`)
+		return say("warning", `The dreamer is switched off. A block "dreamer" in your magicctx.jsonc switches it on, from the next start of the harness.`)
 	}
 	session, err := d.session(ctx, key, p.Directory)
 	if err != nil {

@@ -101,12 +101,15 @@ func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 }
 
 func standsFor(h *schema.HeadStatus) string {
+	if h.Through == 0 {
+		return fmt.Sprintf("no message is summarised yet; what comes before the messages stands in the prompt as %s tokens", format.Tokens(h.Baseline+h.Delta))
+	}
 	return fmt.Sprintf("messages 1-%d stand in the prompt as %s tokens", h.Through, format.Tokens(h.Baseline+h.Delta))
 }
 
 // foldReasons says in plain words why the head was folded. A user sees the baseline as "written" and the delta as "added".
 var foldReasons = map[string]string{
-	"first-head":          "for the first summaries",
+	"first-head":          "for the first time",
 	"reverted":            "because messages were taken back",
 	"refold":              "because the summaries were made anew",
 	"memory-updates":      "because many memories had changed",

@@ -1,8 +1,10 @@
 import type { SessionStatus } from "@magicctx/shim-core"
 import type { UI } from "./pi.ts"
 
-/** The keys that scroll, with the number of rows for each. Any other key closes the view. */
+/** The keys that scroll, with the number of rows for each. */
 const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
+/** The keys that close the view. Others do nothing, so that no key of a next prompt gets lost unseen. */
+const closing = ["\x1b", "q", "\r", "\n", "\x03"]
 
 /**
  * Shows what the host has written for the whole screen. The host writes it for the width of the terminal, and again when
@@ -31,12 +33,11 @@ export async function showView(ui: UI, ask: (columns: number) => Promise<Session
           const rows = tui.terminal.rows - 1
           top = Math.max(0, Math.min(top, lines.length - rows))
           const shown = lines.slice(top, top + rows)
-          return [...shown, ...Array<string>(rows - shown.length).fill(""), "↑/↓ scrolls · any other key closes"]
+          return [...shown, ...Array<string>(rows - shown.length).fill(""), "↑/↓ scrolls · esc or q closes"]
         },
         handleInput(keys) {
-          const by = steps[keys]
-          if (!by) return close(undefined)
-          top += by
+          if (closing.includes(keys)) return close(undefined)
+          top += steps[keys] ?? 0
           tui.requestRender()
         },
         invalidate() {},

@@ -80,7 +80,7 @@ test("the widget follows the open session, and a new session begins without one"
   assert.equal(pi.banners.at(-1), undefined)
 })
 
-test("the view has the lines of the host for its width, scrolls, follows the session, and any other key closes it", async (t) => {
+test("the view has the lines of the host for its width, scrolls, follows the session, and closes", async (t) => {
   const screen = ["one", "two", "three", "four", "five", "six"]
   const { pi, received } = await load(t, { commands: [{ name: "ctx-status", description: "Shows." }] }, { results: { "session/status": { ...status, screen } } })
   const open = pi.commands.get("ctx-status")!.handler("", pi.context())
@@ -91,7 +91,7 @@ test("the view has the lines of the host for its width, scrolls, follows the ses
     await fake.until(() => pi.draws > before)
     return view.render(columns)
   }
-  const help = "↑/↓ scrolls · any other key closes"
+  const help = "↑/↓ scrolls · esc or q closes"
   assert.deepEqual(await lines(60), ["one", "two", "three", "four", help])
   assert.deepEqual(received("session/status").at(-1)!.params, { harness: "pi", session: pi.session, columns: 60 })
   view.handleInput("j")
@@ -102,6 +102,8 @@ test("the view has the lines of the host for its width, scrolls, follows the ses
   instanceOf(pi.cwd).changed({ ...status, session: pi.session })
   await fake.until(() => pi.draws > before)
   assert.deepEqual(view.render(60), ["changed", "", "", "", help])
+  view.handleInput("/") // the first key of the next prompt
+  assert.equal(view.render(60).at(-1), help)
   view.handleInput("q")
   await open
   assert.equal(received("command/execute").length, 0)

@@ -379,7 +379,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first summaries: 9k written (summaries 6k, project documents 1.2k), nothing added since",
+		"<dt>summaries written anew</dt>", "1 run of the historian, 1 without a model", "the summaries in the prompt were written anew for the first time: 9k written (summaries 6k, project documents 1.2k), nothing added since",
 		"messages 1-80 (summarised), 0 tokens went",
 		"summarised: messages 1-80 as 3 summaries by extraction, fidelity 90%", "messages 1-80 stand in the prompt as 9k tokens",
 		`"parts":9,`, // the script adds up all nine parts of a prompt
