@@ -165,8 +165,13 @@ func (w *pathless) Write(text []byte) (int, error) {
 	if !w.isError {
 		return w.ResponseWriter.Write(text)
 	}
-	_, err := w.ResponseWriter.Write(bytes.ReplaceAll(text, []byte(w.dir+string(filepath.Separator)), nil))
+	_, err := w.ResponseWriter.Write(withoutDir(text, w.dir))
 	return len(text), err
+}
+
+// withoutDir returns a text in which the files of a directory have no path.
+func withoutDir(text []byte, dir string) []byte {
+	return bytes.ReplaceAll(text, []byte(dir+string(filepath.Separator)), nil)
 }
 
 // Unwrap is for http.ResponseController.
