@@ -28,7 +28,12 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
 	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // passes until the next bust may come
 	sb.Notices.Background.Go(func() {
-		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
+		after := format.Tokens(max(0, d.Size.Current-d.Price.Removed))
+		if d.Cause == pipeline.CauseReverted { // the size before is that of messages without their summary, which no request had
+			sb.Notices.Show(ps.Client, key, directory, "info", fmt.Sprintf("You went back, and the prompt now has %s tokens: %s", after, changes))
+			return
+		}
+		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), after, changes)
 		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
 			if money := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); money > 0 {
 				text += "; saves " + format.AboutDollars(money) + ifFollow(passes)

@@ -113,6 +113,9 @@ func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	}
 	cause := cmp.Or(b.Cause, "unknown")
 	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cause, Words: format.Cause(cause), Removed: b.Removed, Resent: b.Resent}
+	if pipeline.Cause(b.PassCause) == pipeline.CauseReverted {
+		last.Removed = 0 // the size before is that of messages without their summary, which no request had
+	}
 	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
 		last.Cost = facts.Rewriting(b.Resent)
 	}

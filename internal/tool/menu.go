@@ -37,7 +37,7 @@ var menuCommand = command{
 const (
 	maxChoice  = 120
 	maxPage    = 8 << 10
-	maxChoices = 100
+	maxChoices = 15
 )
 
 func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
