@@ -60,11 +60,17 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
+// mostTokens is more than a question can have in any window of today, so that sums and prices of it do not overflow.
+const mostTokens = 100_000_000
+
 // OrCounted corrects a usage that is too small: if a reported number is less than half of the host's count of the
 // question or the answer, it returns the host's count instead. Some providers and proxies report no usage, and a
 // question that seems free could be repeated without end. A provider's tokens may be larger than the host's, but not
-// twice as large.
+// twice as large. A number below 0 counts as 0, because it would be booked as a gain. No number is above mostTokens.
 func (u Usage) OrCounted(r Request, text string) Usage {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
+		*n = min(max(0, *n), mostTokens)
+	}
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
 		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,6 +143,8 @@ func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 		{"hardly anything", ask.Usage{Input: 10, Output: 10, CacheRead: 2}, ask.Usage{Input: asked, Output: said}},
 		{"only the prompt", ask.Usage{CacheWrite: asked}, ask.Usage{CacheWrite: asked, Output: said}},
 		{"a prompt in the cache", ask.Usage{Input: 3, CacheRead: asked, Output: 2 * said}, ask.Usage{Input: 3, CacheRead: asked, Output: 2 * said}},
+		{"a gain", ask.Usage{Input: -988_000, CacheRead: 1_000_000, Output: -5}, ask.Usage{CacheRead: 1_000_000, Output: said}},
+		{"an overflow", ask.Usage{Input: math.MaxInt, Output: said}, ask.Usage{Input: 100_000_000, Output: said}},
 		{"by larger tokens", ask.Usage{Input: asked * 6 / 10, Output: said * 6 / 10}, ask.Usage{Input: asked * 6 / 10, Output: said * 6 / 10}},
 	} {
 		got, err := ask.Once(t.Context(), asker(func(context.Context, ask.Request) (ask.Answer, error) {

@@ -86,24 +86,48 @@ func check(f Finding, words string, hits []Hit) error {
 		return errors.New("it is too long")
 	}
 	hit := hits[f.Hit]
-	for word := range strings.FieldsSeq(f.Text) {
-		word = strings.TrimFunc(word, func(r rune) bool { return !isWord(r) })
-		if isPrecise(word) && !has(hit.Text, word) && !has(hit.About, word) && !has(words, word) {
-			return fmt.Errorf("%q is not in the result", cut(word, maxQuery))
+	for _, r := range f.Text {
+		if isOdd(r) && !strings.ContainsRune(hit.Text, r) && !strings.ContainsRune(words, r) {
+			return fmt.Errorf("%q is not in the result", r)
 		}
+	}
+	begins := true // a sentence
+	for word := range strings.FieldsSeq(f.Text) {
+		if name := nameIn(word); isPrecise(name, begins) && !has(hit.Text, name) && !has(words, name) {
+			return fmt.Errorf("%q is not in the result", cut(name, maxQuery))
+		}
+		begins = strings.ContainsAny(word[len(word)-1:], ".!?:")
 	}
 	return checkAnchor(f.Text, hit.Text)
 }
 
-// isPrecise reports whether a word is a name, a path or a number, such as "busy_timeout", "src/db.go" or "30". A model may
-// say a fact in other words, but not with other names and numbers.
-func isPrecise(word string) bool {
-	isLower := false
-	for _, r := range word {
-		if unicode.IsDigit(r) || strings.ContainsRune(`_./\:=@#$`, r) || isLower && unicode.IsUpper(r) {
+// isOdd reports whether a character is neither a letter nor usual in a sentence: a circled letter or a fraction, for
+// example, which could spell what no word rule reads.
+func isOdd(r rune) bool {
+	return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("“”‘’«»–—…。、，", r)
+}
+
+// nameIn returns a word without the punctuation around it. The sign of a number and the dashes of an option stay.
+func nameIn(word string) string {
+	name := strings.TrimFunc(word, func(r rune) bool { return !isWord(r) })
+	before, _, _ := strings.Cut(word, name)
+	return before[len(strings.TrimRight(before, "-")):] + name
+}
+
+// longestWord is the length from which a word counts as a name, in bytes: the terms that are compared are shorter.
+const longestWord = 40
+
+// isPrecise reports whether a word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force"
+// or "30". A model may say a fact in other words, but not with other names and numbers. A capital at the beginning of a
+// sentence makes no name.
+func isPrecise(word string, begins bool) bool {
+	if len(word) > longestWord || strings.HasPrefix(word, "-") {
+		return true
+	}
+	for i, r := range word {
+		if unicode.IsNumber(r) || strings.ContainsRune(`_./\:=@#$`, r) || unicode.IsUpper(r) && (i > 0 || !begins) {
 			return true
 		}
-		isLower = unicode.IsLower(r)
 	}
 	return false
 }

@@ -105,8 +105,8 @@ func (w *wire) carry(conn net.Conn) {
 	io.Copy(conn, there)
 }
 
-// A served is a running dashboard, with the token for the browser.
-type served struct{ address, token string }
+// A served is a running dashboard. path is the rest of the address for the browser, with the token.
+type served struct{ address, path string }
 
 func (w *wire) dashboard(ctx context.Context, size string) served {
 	ready := make(chan string, 1)
@@ -128,9 +128,9 @@ func (w *wire) dashboard(ctx context.Context, size string) served {
 			w.t.Error(err)
 		}
 	})
-	address, token, _ := strings.Cut(strings.TrimPrefix(<-ready, "http://"), "/#")
-	return served{address, token}
+	address, path, _ := strings.Cut(strings.TrimPrefix(<-ready, "http://"), "/")
+	return served{address, path}
 }
 
 // url returns the address at which the browser finds a dashboard while the wire leads to it.
-func (w *wire) url(s served) string { return "http://" + w.listener.Addr().String() + "/#" + s.token }
+func (w *wire) url(s served) string { return "http://" + w.listener.Addr().String() + "/" + s.path }

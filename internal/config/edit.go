@@ -175,7 +175,12 @@ func (e *Edit) Shown() (before, after string) {
 		if err != nil {
 			return ""
 		}
-		d.ReplaceTexts(secretKey.MatchString, func(text string) string { return describe(text) })
+		d.ReplaceTexts(secretKey.MatchString, func(text string, isSecret bool) string {
+			if isSecret || secretURL.MatchString(text) {
+				return describe(text)
+			}
+			return text
+		})
 		return string(d.Bytes())
 	}
 	return hide(e.Before), hide(e.After)

@@ -17,7 +17,7 @@ func TestExplainNamesValueAndPlace(t *testing.T) {
 		user: `{
 			"enabled": true, "execute_threshold_percentage": 50, // a comment
 			"trusted_projects": ["{env:TOOL}"],
-			"embedding": {"provider": "openai-compatible", "endpoint": "http://localhost:1", "model": "m", "api_key": "abcdef"}
+			"embedding": {"provider": "openai-compatible", "endpoint": "http://me:abcdef@localhost:1/v1?token=abcdef", "model": "m", "api_key": "abcdef"}
 		}`,
 		project: "{\"enabled\": false,\n\"history_budget_percentage\": \"many\"}",
 	} {
@@ -42,6 +42,7 @@ func TestExplainNamesValueAndPlace(t *testing.T) {
 		{Key: "enabled", Value: "false", Place: project + ":1"},
 		{Key: "execute_threshold_percentage", Value: `{"default":50}`, Place: user + ":2"},
 		{Key: "embedding.api_key", Value: "a text of 6 characters", Place: user + ":4"},
+		{Key: "embedding.endpoint", Value: "a text of 44 characters", Place: user + ":4"},
 		{Key: "embedding.model", Value: `"m"`, Place: user + ":4"},
 		{Key: "ctx_reduce_enabled", Value: "true", Place: ""},
 		{Key: "trusted_projects", Value: "a value from the environment or another file", Place: user + ":3"},

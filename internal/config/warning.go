@@ -48,6 +48,9 @@ func (w *warnings) full() bool { return len(w.list) > maxWarnings }
 
 var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authori[sz]ation|token$|key$)`)
 
+// secretURL matches a URL with a user name, a password or a query, for example http://user:password@host/?token=1.
+var secretURL = regexp.MustCompile(`(?s)//.*[@?]|^\S+:\S+@`)
+
 // maxShown bounds the bytes of a value in a warning.
 const maxShown = 80
 
@@ -57,7 +60,7 @@ func show(key string, value any, substituted bool) string {
 	case object, []any:
 		return describe(value)
 	case string:
-		if substituted || secretKey.MatchString(key) {
+		if substituted || secretKey.MatchString(key) || secretURL.MatchString(value) {
 			return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(value))
 		}
 		if len(value) > maxShown {

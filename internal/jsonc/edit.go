@@ -54,12 +54,12 @@ func removeIn(object *hujson.Object, path []string) (found bool) {
 	return found
 }
 
-// ReplaceTexts replaces each text below a key that matches.
-func (d *Document) ReplaceTexts(matches func(key string) bool, replace func(text string) string) {
+// ReplaceTexts replaces each text. isMatched says whether the text is below a key that matches.
+func (d *Document) ReplaceTexts(matches func(key string) bool, replace func(text string, isMatched bool) string) {
 	replaceIn(&d.Tree, false, matches, replace)
 }
 
-func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, replace func(string) string) {
+func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, replace func(string, bool) string) {
 	switch inner := v.Value.(type) {
 	case *hujson.Object:
 		for i := range inner.Members {
@@ -71,8 +71,10 @@ func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, repla
 			replaceIn(&inner.Elements[i], isMatched, matches, replace)
 		}
 	case hujson.Literal:
-		if text, isText := Text(*v); isText && isMatched {
-			v.Value = hujson.String(replace(text))
+		if text, isText := Text(*v); isText {
+			if other := replace(text, isMatched); other != text {
+				v.Value = hujson.String(other)
+			}
 		}
 	}
 }

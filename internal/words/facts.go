@@ -209,7 +209,7 @@ func Dropped(st schema.SessionStatus) string {
 	if st.Dropped == 0 {
 		text := "nothing of " + format.Count(st.Units, "piece")
 		if slices.ContainsFunc(st.Removals, func(r schema.Removal) bool { return r.Rule == "summaries" }) {
-			text += "; summaries took the place of older messages, which search and history expand still show"
+			text += "; older messages are summarised (history expand)"
 		}
 		return text
 	}

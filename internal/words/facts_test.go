@@ -117,7 +117,7 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	st.Removals[0].Rule = "summaries"
-	if got, want := Dropped(st), "nothing of 523 pieces; summaries took the place of older messages, which search and history expand still show"; got != want {
+	if got, want := Dropped(st), "nothing of 523 pieces; older messages are summarised (history expand)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

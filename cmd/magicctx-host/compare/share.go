@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,19 +17,27 @@ import (
 
 // Share writes the report of a trace, or of a session's newest trace, as a page for others.
 func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTexts bool) error {
-	content, err := Report(ctx, dataDir, of, withTexts, nil)
+	n, err := newestOf(ctx, dataDir, of)
+	if err != nil {
+		return fmt.Errorf("share: %w", err)
+	}
+	content, err := n.report(ctx, withTexts, nil)
 	if err != nil {
 		return err
 	}
 	return Save(tell, path, content, "read it before you send it")
 }
 
-// Report returns the report of a trace, or of a session's newest trace, as a page for others.
-func Report(ctx context.Context, dataDir, of string, withTexts bool, progress func(done, steps int)) ([]byte, error) {
-	n, err := newestOf(ctx, dataDir, of)
+// Report returns the report of a session's newest trace as a page for others, without texts.
+func Report(ctx context.Context, dataDir, session string, progress func(done, steps int)) ([]byte, error) {
+	n, err := newestOfSession(ctx, dataDir, session)
 	if err != nil {
 		return nil, fmt.Errorf("share: %w", err)
 	}
+	return n.report(ctx, false, progress)
+}
+
+func (n newest) report(ctx context.Context, withTexts bool, progress func(done, steps int)) ([]byte, error) {
 	summary, err := n.play(ctx, replay.Options{Progress: progress})
 	if err != nil {
 		return nil, fmt.Errorf("share: %w", err)
@@ -54,6 +63,18 @@ func newestOf(ctx context.Context, dataDir, of string) (newest, error) {
 		of = ""
 	}
 	return newest{all[0], of}, nil
+}
+
+// newestOfSession reads only the traces of the data directory. Unlike newestOf, it takes no path.
+func newestOfSession(ctx context.Context, dataDir, session string) (newest, error) {
+	if session == "" {
+		return newest{}, errors.New("name a session")
+	}
+	found, err := traces.Of(ctx, dataDir, session)
+	if err != nil {
+		return newest{}, fmt.Errorf("%s: %w", format.Clean(session), err)
+	}
+	return newest{found[0], session}, nil
 }
 
 // play replays the trace. If a session is set, the summary has only this session.

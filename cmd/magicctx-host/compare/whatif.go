@@ -47,7 +47,7 @@ func WhatIf(ctx context.Context, dataDir, session string, t Trial, progress func
 	if err := o.Check(); err != nil {
 		return recorded, tried, err
 	}
-	n, err := newestOf(ctx, dataDir, session)
+	n, err := newestOfSession(ctx, dataDir, session)
 	if err != nil {
 		return recorded, tried, err
 	}

@@ -67,7 +67,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer p.replays.work.Stop(context.WithoutCancel(ctx)) // so that a running replay can remove its files
 	server := newServer(ctx, p.handler())
 	// A browser never sends the part after # to a server, so no log can contain the token.
-	if err := o.Ready("http://" + listener.Addr().String() + "/#" + p.guard.token); err != nil {
+	if err := o.Ready("http://" + listener.Addr().String() + "/" + p.guard.path + "/#" + p.guard.token); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	context.AfterFunc(ctx, func() { server.Close() })
@@ -121,7 +121,7 @@ type pages struct {
 	editing sync.Mutex
 }
 
-// handler serves the page, which holds no data, to everybody. It serves the data only behind the guard.
+// handler serves the page, which holds no data, to everybody who knows its path. It serves the data only behind the guard.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -143,10 +143,15 @@ func (p *pages) handler() http.Handler {
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", file.kind)
+			if path == "GET /{$}" {
+				p.guard.forget(w.Header())
+			}
 			fmt.Fprint(w, file.text)
 		})
 	}
-	return headers(mux)
+	root := http.NewServeMux()
+	root.Handle("/"+p.guard.path+"/", http.StripPrefix("/"+p.guard.path, mux))
+	return headers(root)
 }
 
 // A pathless writes answers. It leaves the path of the data directory out of errors.
@@ -165,8 +170,13 @@ func (w *pathless) Write(text []byte) (int, error) {
 	if !w.isError {
 		return w.ResponseWriter.Write(text)
 	}
-	_, err := w.ResponseWriter.Write(bytes.ReplaceAll(text, []byte(w.dir+string(filepath.Separator)), nil))
+	_, err := w.ResponseWriter.Write(withoutDir(text, w.dir))
 	return len(text), err
+}
+
+// withoutDir returns a text in which the files of a directory have no path.
+func withoutDir(text []byte, dir string) []byte {
+	return bytes.ReplaceAll(text, []byte(dir+string(filepath.Separator)), nil)
 }
 
 // Unwrap is for http.ResponseController.

@@ -17,8 +17,8 @@ const storage = "magicctx secret"
 async function enter() {
   const token = location.hash.slice(1)
   if (!token || token.startsWith("/")) return localStorage.getItem(storage) // not a token but a page, for example #/memories
-  history.replaceState(null, "", "/")
-  const answer = await fetch("/open", { method: "POST", body: JSON.stringify(token) })
+  history.replaceState(null, "", location.pathname)
+  const answer = await fetch("open", { method: "POST", body: JSON.stringify(token) })
   // The address works only once. If this browser has used it before, it has kept the secret.
   if (!answer.ok && localStorage.getItem(storage)) return localStorage.getItem(storage)
   if (!answer.ok) throw new Error(await answer.text())
@@ -57,7 +57,7 @@ function showState({ status, away }) {
 let links = []
 
 async function readSessions() {
-  links = await (await ask("/api/sessions")).json()
+  links = await (await ask("api/sessions")).json()
   showOthers()
 }
 
@@ -129,7 +129,7 @@ async function showSession([harness, session]) {
     for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
     showKept(null)
   }
-  const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`/api/session?${of}`)).json()
+  const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`api/session?${of}`)).json()
   if (address()[2] !== session) return // meanwhile the person has opened another page
   $("session-title").textContent = title
   $("session-where").textContent = where
@@ -214,7 +214,7 @@ function wordForWord(of, first, last) {
   offer.onclick = async () => {
     offer.disabled = true
     try {
-      const { text, isCut } = await (await ask(`/api/messages?${of}&first=${first}&last=${last}`)).json()
+      const { text, isCut } = await (await ask(`api/messages?${of}&first=${first}&last=${last}`)).json()
       const shown = element("pre", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Messages ${range}` }, text)
       offer.replaceWith(shown)
       if (isCut) shown.after(element("p", {}, "The text goes on: magicctx-host history expand prints all of it."))
@@ -232,7 +232,7 @@ let memories = []
 const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
 
 async function readMemories() {
-  memories = await (await ask("/api/memories")).json()
+  memories = await (await ask("api/memories")).json()
   const chosen = $("project").value
   const projects = [...new Map(memories.map((m) => [m.project, projectName(m)])).entries()].sort((a, b) => a[1].localeCompare(b[1]))
   $("project").replaceChildren(element("option", { value: "" }, "all"), ...projects.map(([value, name]) => element("option", { value }, name)))
@@ -267,7 +267,7 @@ function openEditor(m, cell) {
 
 async function change(body) {
   try {
-    await ask("/api/memories", { method: "POST", body: JSON.stringify(body) })
+    await ask("api/memories", { method: "POST", body: JSON.stringify(body) })
     tellTrouble()
     await readMemories()
   } catch (err) {
@@ -278,7 +278,7 @@ async function change(body) {
 let notes = []
 
 async function readAgents() {
-  const page = await (await ask("/api/agents")).json()
+  const page = await (await ask("api/agents")).json()
   notes = page.notes
   $("runs").replaceChildren(...(page.runs.length ? page.runs.map(runLine) : [emptyLine("No agent has run yet.")]))
   showNotes()
@@ -309,7 +309,7 @@ function afterQuestion(text, label, question, act) {
 
 async function undo(r) {
   try {
-    await ask("/api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
+    await ask("api/undo", { method: "POST", body: JSON.stringify({ project: r.project, run: r.undoes }) })
     tellTrouble()
     return "undone"
   } catch (err) {
@@ -334,9 +334,9 @@ function noteRow(n) {
 
 async function closeNote(id, isDone) {
   try {
-    await ask("/api/notes", { method: "POST", body: JSON.stringify({ id, isDone }) })
+    await ask("api/notes", { method: "POST", body: JSON.stringify({ id, isDone }) })
     tellTrouble()
-    notes = (await (await ask("/api/agents")).json()).notes
+    notes = (await (await ask("api/agents")).json()).notes
     showNotes()
   } catch (err) {
     tellTrouble(`Note ${id} is unchanged: ${err.message}`)
@@ -348,7 +348,7 @@ const count = (n) => n.toLocaleString("en")
 const tokensOf = (sum) => sum.inputTokens + sum.outputTokens + sum.cacheReadTokens + sum.cacheWriteTokens
 
 async function readSpend() {
-  const { rows, total } = await (await ask("/api/spend")).json()
+  const { rows, total } = await (await ask("api/spend")).json()
   const price = (sum) => money(sum.money) + (sum.unpricedCalls ? " + unknown prices" : "") + (sum.reserved ? ` + up to ${money(sum.reserved)} under way` : "")
   const result = (sum) => [sum.compartments && `${sum.compartments} summaries`, sum.memories && `${sum.memories} memories`].filter(Boolean).join(", ")
   $("spend-total").textContent = rows.length ? `${price(total)} for ${count(total.calls)} calls with ${count(tokensOf(total))} tokens` : "nothing yet"
@@ -411,7 +411,7 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    // If a dashboard was started again, its address differs from the old one only after the #.
+    // If a person opens the printed address in this tab again, only the part after the # changes.
     addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
     setInterval(() => isLive && readAgain(), rereadMS)

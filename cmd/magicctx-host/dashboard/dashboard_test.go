@@ -28,10 +28,11 @@ import (
 
 // A served is a dashboard that runs.
 type served struct {
-	t             *testing.T
-	dir           string
-	origin, token string
-	secret        string
+	t   *testing.T
+	dir string
+	// base is the address of the page.
+	base, token string
+	secret      string
 	// tells takes the states that the test gives to the dashboard.
 	tells chan State
 }
@@ -90,14 +91,14 @@ func serve(t *testing.T) *served {
 			t.Error(err)
 		}
 	})
-	s.origin, s.token, _ = strings.Cut(<-ready, "/#")
+	s.base, s.token, _ = strings.Cut(<-ready, "/#")
 	return s
 }
 
 // send sends a request with the given headers, and returns the status and the body.
 func (s *served) send(method, path, body string, headers ...string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.origin+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	storetest.Must(s.t, err)
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
@@ -185,6 +186,42 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	}
 }
 
+// Everything is below a path that nobody can guess. Elsewhere, nothing shows that there is a dashboard. So the browser
+// takes no file that it has kept of another server on this port.
+func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
+	s := serve(t)
+	files := []string{"GET /", "GET /style.css", "GET /script.js", "POST /open"}
+	for request := range (&pages{feed: newFeed(t.Context(), func(context.Context, func(State)) {})}).data() {
+		files = append(files, request)
+	}
+	at := strings.LastIndex(s.base, "/")
+	for _, base := range []string{s.base[:at], s.base[:at+1] + strings.Repeat("A", len(s.base)-at-1), strings.ToLower(s.base)} {
+		s.base = base
+		for _, request := range files {
+			method, path, _ := strings.Cut(request, " ")
+			if status, body := s.api(method, path, `"`+s.token+`"`); status != http.StatusNotFound || body != "404 page not found\n" {
+				t.Errorf("%s%s: %d %s", base, path, status, body)
+			}
+		}
+	}
+}
+
+// The browser deletes what it has kept of this origin before it gets the secret, but never the secret.
+func TestTheBrowserForgetsOtherPages(t *testing.T) {
+	s := serve(t)
+	cleared := func() string {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/", nil)
+		storetest.Must(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		storetest.Must(t, err)
+		answer.Body.Close()
+		return answer.Header.Get("Clear-Site-Data")
+	}
+	storetest.Same(t, "before the secret", cleared(), `"cache", "storage"`)
+	s.enter()
+	storetest.Same(t, "with the secret", cleared(), "")
+}
+
 func TestMemoriesAreChanged(t *testing.T) {
 	s := serve(t).enter()
 	storetest.Open(t, s.dir)
@@ -223,7 +260,7 @@ func TestWithoutADatabaseThePageIsEmpty(t *testing.T) {
 func TestTabsFollowTheHost(t *testing.T) {
 	s := serve(t).enter()
 	s.tells <- State{Away: "no host is running"}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", s.origin+"/api/state", nil)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/state", nil)
 	storetest.Must(t, err)
 	r.Header.Set("Authorization", "Bearer "+s.secret)
 	answer, err := http.DefaultClient.Do(r)

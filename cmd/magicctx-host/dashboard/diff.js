@@ -11,7 +11,7 @@ function diffOf(request) {
   const offer = button("show the changes piece by piece", `show the changes piece by piece: request ${request}`, async () => {
     offer.disabled = true
     try {
-      const { changes, more, missing } = await (await ask(`/api/diff?${of}&request=${request}`)).json()
+      const { changes, more, missing } = await (await ask(`api/diff?${of}&request=${request}`)).json()
       const list = element("ol", { ariaLabel: `Changes of request ${request}`, tabIndex: -1 }, ...changes.map((c) => changeLine(of, c)))
       if (more) list.append(emptyLine(`and ${plural(more, "more change")}`))
       place.replaceChildren(...(missing ? [element("p", { className: "missing" }, missing)] : []), ...(changes.length ? [list] : []))

@@ -16,15 +16,21 @@ import (
 // So nobody else gets an answer. Another user of the machine does not know the secret. For a page of another origin, a
 // browser sends such a header only if the server allows it. A page that reaches this address under another name (DNS
 // rebinding) has another origin, too.
+//
+// Before the dashboard starts, another user may listen on its port, and a browser may load a page there. What the browser
+// keeps of that page, such as a script in its cache, must not become a part of the dashboard. So all files and data are
+// below a random path, and the browser deletes what it has kept.
 type guard struct {
 	secret string
+	// path is the first part of each path, without slashes.
+	path string
 
 	mu sync.Mutex
 	// token is empty once it has been used.
 	token string
 }
 
-func newGuard() *guard { return &guard{token: rand.Text(), secret: rand.Text()} }
+func newGuard() *guard { return &guard{token: rand.Text(), secret: rand.Text(), path: rand.Text()} }
 
 // policy lets the page load its own files, and nothing from elsewhere. No other page can show it in a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -52,6 +58,16 @@ func (g *guard) protect(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// forget lets the browser delete what it has kept of this origin, until the token is used. Later, that would be the
+// secret.
+func (g *guard) forget(h http.Header) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.token != "" {
+		h.Set("Clear-Site-Data", `"cache", "storage"`)
+	}
 }
 
 var errClosed = errors.New("open the address that magicctx-host dashboard has printed; it works once, so start the command again if you have used it")

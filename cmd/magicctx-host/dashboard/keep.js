@@ -25,7 +25,7 @@ function keepButton({ tag, name }) {
   return button(letGo ? "let go" : "keep", `${letGo ? "let go" : "keep"}: ${name}`, async () => {
     const [, harness, session] = address()
     try {
-      const now = await (await ask("/api/keep", { method: "POST", body: JSON.stringify({ harness, session, tags: [tag], letGo }) })).json()
+      const now = await (await ask("api/keep", { method: "POST", body: JSON.stringify({ harness, session, tags: [tag], letGo }) })).json()
       tellTrouble()
       if (address()[2] === session) showKept(now)
     } catch (err) {

@@ -17,19 +17,20 @@ async function follow() {
     try {
       await readStates(() => (pause = firstPauseMS))
     } catch (err) {
-      isRefused = err.status === 401
+      isRefused = [401, 404].includes(err.status) // each dashboard has another path
     }
     isLive = false
     $("lost").textContent = isRefused ? otherText : lostText
     $("lost").hidden = false
-    await waits(isRefused ? undefined : pause)
+    if (isRefused) return
+    await waits(pause)
     pause = Math.min(2 * pause, longestPauseMS)
   }
 }
 
 /** Reads the server-sent events of the host's state, until the connection ends. */
 async function readStates(connected) {
-  const reader = (await ask("/api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
+  const reader = (await ask("api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ""
   for (;;) {
     const { value, done } = await reader.read()
@@ -46,10 +47,7 @@ async function readStates(connected) {
   }
 }
 
-/**
- * Waits for a time in ms, and then until the page is visible. The wait ends at once if the network comes back, or if
- * another tab opens a new dashboard. Without a time, only the other tab ends the wait.
- */
+/** Waits for a time in ms, and then until the page is visible. The wait ends at once if the network comes back. */
 function waits(ms) {
   return new Promise((go) => {
     const over = new AbortController()
@@ -59,13 +57,8 @@ function waits(ms) {
       clearTimeout(timer)
       go()
     }
-    on(window, "storage", ({ key, newValue }) => {
-      if (key !== storage || !newValue) return
-      secret = newValue
-      end()
-    })
-    const timer = ms && setTimeout(() => (document.hidden ? on(document, "visibilitychange", end) : end()), ms)
-    if (ms) on(window, "online", end)
+    const timer = setTimeout(() => (document.hidden ? on(document, "visibilitychange", end) : end()), ms)
+    on(window, "online", end)
   })
 }
 

@@ -4,7 +4,7 @@ let settings = []
 
 async function readSettings() {
   const directory = $("directory").value
-  const page = await (await ask(`/api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
+  const page = await (await ask(`api/settings?${new URLSearchParams({ harness: $("harness").value, directory })}`)).json()
   settings = page.settings
   $("directory").replaceChildren(element("option", { value: "" }, "none: your own file only"), ...page.directories.map((d) => element("option", { value: d }, d)))
   $("directory").value = directory
@@ -50,7 +50,7 @@ function isJSON(text) {
   }
 }
 
-const sendSetting = async (change) => (await ask("/api/settings", { method: "POST", body: JSON.stringify(change) })).json()
+const sendSetting = async (change) => (await ask("api/settings", { method: "POST", body: JSON.stringify(change) })).json()
 
 /** Shows what a change does to the user's file, before it is written. */
 async function seeChange(change, place) {

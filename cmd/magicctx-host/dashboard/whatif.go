@@ -82,7 +82,7 @@ func (p *replays) change(r *http.Request) (replayState, error) {
 		}
 	case "share":
 		run = func(ctx context.Context) (replayState, []byte, error) {
-			report, err := compare.Report(ctx, p.dir, asked.Session, false, p.progress)
+			report, err := compare.Report(ctx, p.dir, asked.Session, p.progress)
 			return replayState{}, report, err
 		}
 	default:
@@ -106,7 +106,7 @@ func (p *replays) change(r *http.Request) (replayState, error) {
 		defer p.mu.Unlock()
 		result.Harness, result.Session, result.Action = asked.Harness, asked.Session, asked.Action
 		if err != nil {
-			result, report = replayState{Harness: asked.Harness, Session: asked.Session, Action: asked.Action, Error: format.Clean(err.Error())}, nil
+			result, report = replayState{Harness: asked.Harness, Session: asked.Session, Action: asked.Action, Error: format.Clean(string(withoutDir([]byte(err.Error()), p.dir)))}, nil
 		}
 		p.state, p.report, p.cancel = result, report, nil
 	})

@@ -14,7 +14,7 @@ function showReplay() {
 async function followReplay() {
   try {
     for (;;) {
-      const state = await (await ask("/api/replay")).json()
+      const state = await (await ask("api/replay")).json()
       if (address()[0] !== "session") return
       drawReplay(state)
       if (!state.isRunning) return
@@ -41,7 +41,7 @@ function drawReplay(state) {
 async function replay(body) {
   const [, harness, session] = address()
   try {
-    await ask("/api/replay", { method: "POST", body: JSON.stringify({ harness, session, ...body }) })
+    await ask("api/replay", { method: "POST", body: JSON.stringify({ harness, session, ...body }) })
     tellTrouble()
     await showReplay()
   } catch (err) {
@@ -58,9 +58,9 @@ function tryOut(event) {
 async function share() {
   await replay({ action: "share" })
   const [, harness, session] = address()
-  const state = await (await ask("/api/replay")).json()
+  const state = await (await ask("api/replay")).json()
   if (state.action !== "share" || state.isRunning || state.error || state.harness !== harness || state.session !== session) return
-  const report = await (await ask("/api/report", { method: "POST" })).json()
+  const report = await (await ask("api/report", { method: "POST" })).json()
   const link = element("a", { href: URL.createObjectURL(new Blob([report], { type: "text/html" })), download: "magicctx-session.html" })
   link.click()
   URL.revokeObjectURL(link.href)

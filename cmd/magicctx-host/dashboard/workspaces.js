@@ -1,7 +1,7 @@
 // The workspaces: groups of projects that share memories.
 
 async function readWorkspaces() {
-  const page = await (await ask("/api/workspaces")).json()
+  const page = await (await ask("api/workspaces")).json()
   $("workspaces").replaceChildren(...(page.workspaces.length ? page.workspaces.map((w) => workspaceCard(w, page)) : [element("p", {}, "There is no workspace: each project sees only its own memories.")]))
 }
 
@@ -21,7 +21,7 @@ function workspaceCard(w, page) {
 
 async function changeWorkspace(change) {
   try {
-    await ask("/api/workspaces", { method: "POST", body: JSON.stringify(change) })
+    await ask("api/workspaces", { method: "POST", body: JSON.stringify(change) })
     tellTrouble()
   } catch (err) {
     tellTrouble(`The workspaces are unchanged: ${err.message}`)
