@@ -254,6 +254,9 @@ var (
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
+	// A frame holds no more than the pipe carries: an attachment of schema.MaxAttachmentBytes, and a body. The recorder's
+	// own frames hold a body of the host in one of their own.
+	maxTracedBody = 2 * schema.MaxBodyBytes
 	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times
 	// its own size if that is more.
 	freeTraceBytes = 64 << 20
@@ -328,6 +331,9 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 			}
 			if err == nil && f.From != FromShim && f.From != FromHost && f.From != FromRecorder {
 				err = fmt.Errorf("unknown sender %q", f.From)
+			}
+			if err == nil && (len(f.Body) > maxTracedBody || len(f.Attachment) > schema.MaxAttachmentBytes) {
+				err = fmt.Errorf("%w: a frame has at most %d MiB, and %d MiB of messages", ErrTraceTooLarge, maxTracedBody>>20, schema.MaxAttachmentBytes>>20)
 			}
 			if err != nil {
 				yield(TraceFrame{}, fmt.Errorf("read trace: frame %d: %w", n, err))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,6 +148,18 @@ func TestTraceKeepsInvalidJSON(t *testing.T) {
 	var v string
 	if err := json.Unmarshal(traced([]byte("{no json\n")), &v); err != nil || v != "{no json\n" {
 		t.Errorf("traced as %q, error %v", v, err)
+	}
+}
+
+// A body is decoded several times, so a trace may not have a longer one than the pipe.
+func TestTraceWithAnOversizedBodyIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		bytes int
+		want  error
+	}{{maxTracedBody - 2, nil}, {maxTracedBody, ErrTraceTooLarge}} {
+		if _, err := collect(bytes.NewBufferString(`{"at":1,"from":"shim","body":` + string(json.Quote(strings.Repeat("a", c.bytes))) + `}`)); !errors.Is(err, c.want) {
+			t.Errorf("a body of %d bytes: %v, want %v", c.bytes, err, c.want)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ const (
 	// MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even
 	// if it is empty.
 	MaxMessages = 200_000
+	// MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+	MaxParts = 20_000
 )
 
 // Error codes in addition to those of JSON-RPC 2.0.

@@ -637,3 +637,23 @@ func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h.user("u2", "hello again")
 	h.pass() // the session continues
 }
+
+// Five million empty parts are 17 kB in a compressed trace, but took 5 GB of memory.
+func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	many := "[" + strings.Repeat("{},", schema.MaxParts) + "{}]"
+	for _, message := range []string{
+		`{"info":{"id":"m1","role":"user"},"parts":` + many + `}`,
+		`{"id":"m1","message":{"role":"assistant"},"results":` + many + `}`,
+		`{"id":"m1","message":{"role":"user","content":` + many + `}}`,
+	} {
+		_, err := h.host.Transform(h.ctx, h, schema.TransformParams{Session: testSession, Directory: "/p", Messages: json.Value("[" + message + "]")})
+		if err == nil || !strings.Contains(err.Error(), "message 1 of the array has 20001 parts, and at most 20000") {
+			t.Errorf("%.60s: error %v", message, err)
+		}
+	}
+	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, whatever it holds
+	h.pass()                                                            // the session continues
+}

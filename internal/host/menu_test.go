@@ -87,6 +87,44 @@ func TestMenu(t *testing.T) {
 	}
 }
 
+// A database that somebody else has prepared must not reach the terminal. But the text that the user edits stays whole.
+func TestHostileDatabaseInTheMenu(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	here := project.OfDirectory("/p")
+	h.edits(func(e *memories.Editor) error {
+		_, _, err := e.Write(chronicle.Memory{Project: here, Content: "a fact", Category: "NAMING", Source: "user"})
+		return err
+	})
+	db := h.database()
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE memories SET category = ?1, content = ?2`, "NAM\x1b[2J\u202eING\nx", "a \"fact\"\n\t<with> \x1b[31m§ two\u202e lines"); err != nil {
+		t.Fatal(err)
+	}
+	h.indexes(index.Session{Harness: "pi", ID: "s2\x1b[2J\u202e", Project: here}, "The zebra eats grass")
+	for _, arguments := range []string{"memories", "memory 1", "search zebra"} {
+		r, err := h.host.CommandExecute(t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: "ctx-menu", Arguments: arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{r.Message, r.Page.Text}
+		for _, c := range r.Page.Choices {
+			texts = append(texts, c.Label, c.About, c.Arguments, c.Value)
+		}
+		if all := strings.Join(texts, "|"); strings.ContainsAny(all, "\x1b\u202e") || len(r.Page.Choices) == 0 {
+			t.Errorf("%s: %q", arguments, all)
+		}
+	}
+	page := h.choose("memory 1")
+	if got := page.Choices[0].Value; got != "a \"fact\"\n\t<with> § two lines" {
+		t.Errorf("the text to edit is %q", got)
+	}
+	if !strings.Contains(page.Text, "\nnaming x, active") {
+		t.Errorf("the page is %q", page.Text)
+	}
+}
+
 // The half of a plugin in a terminal is a client without a harness. Its commands run on behalf of the shim that has the
 // directory open; without such a shim, or if the shim is of another harness, they are refused.
 func TestCommandOfATerminal(t *testing.T) {

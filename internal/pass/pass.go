@@ -21,6 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -150,8 +151,8 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 		}
 		return nil, client.Invalid("attachment of %s: %v%s", schema.MethodTransform, err, remedy)
 	}
-	if n := p.Keep + len(messages); n > schema.MaxMessages {
-		return nil, client.Invalid("the array has %d messages, and at most %d are possible: begin a new session", n, schema.MaxMessages)
+	if err := transcript.CheckSize(p.Keep, messages); err != nil {
+		return nil, client.Invalid("%v", err)
 	}
 	ps := &Pass{e: e, Client: c, Session: s, started: started, At: e.Clock.Now(), Params: p, Config: e.Clients.Config(s.Key.Harness, p.Directory)}
 	if isResync {

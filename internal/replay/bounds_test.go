@@ -82,6 +82,24 @@ func TestB9CompressedBombIsRefused(t *testing.T) {
 	}
 }
 
+// Once, a message with five million empty parts, which are 17 kB of gzip, took 5 GB of memory. A replay decodes messages
+// before its host does.
+func TestTraceBoundsMessagesAndParts(t *testing.T) {
+	for _, c := range []struct{ attachment, want string }{
+		{`[{"info":{"id":"m","role":"user"},"parts":[` + strings.Repeat("{},", schema.MaxParts) + `{}]}]`, "step 2 (session/transform): message 1 of the array has 20001 parts, and at most 20000"},
+		{`[` + strings.Repeat("0,", schema.MaxMessages) + `0]`, "step 2 (session/transform): the array has 200001 messages, and at most 200000"},
+	} {
+		begin, _, ok := strings.Cut(first, `"attachment":`)
+		if !ok {
+			t.Fatal("the trace has no attachment")
+		}
+		_, err := Run(t.Context(), strings.NewReader(hello+begin+`"attachment":`+c.attachment+"}\n"), Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
 // Once, a number that no shim sends made the replay panic.
 func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 	for _, c := range []struct{ name, old, nonsense string }{

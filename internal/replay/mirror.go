@@ -35,11 +35,20 @@ func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
+// messagesOf returns the messages of an attachment. They follow the earlier ones of their array. A trace may come from
+// anybody, so it is refused before anything decodes more messages or parts than the host accepts.
+func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err error) {
+	if err := json.Unmarshal(attachment, &messages); err != nil {
+		return nil, fmt.Errorf("messages: %w", err)
+	}
+	return messages, transcript.CheckSize(earlier, messages)
+}
+
 // update makes the array equal to the recorded shim's array.
 func (m *mirror) update(unchanged int, attachment json.Value) error {
-	var messages []json.Value
-	if err := json.Unmarshal(attachment, &messages); err != nil {
-		return fmt.Errorf("messages: %w", err)
+	messages, err := messagesOf(attachment, unchanged)
+	if err != nil {
+		return err
 	}
 	if unchanged < 0 || unchanged > len(m.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", unchanged, len(m.entries))

@@ -72,9 +72,9 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	if isAsRecorded && p.recount.began {
 		return attachment, nil
 	}
-	var messages []json.Value
-	if err := json.Unmarshal(attachment, &messages); err != nil {
-		return nil, fmt.Errorf("messages: %w", err)
+	messages, err := messagesOf(attachment, 0)
+	if err != nil {
+		return nil, err
 	}
 	codec := p.trace.codec
 	paths := &codec.Vocabulary().Paths

@@ -36,19 +36,30 @@ var rules = []rule{
 	{"Google token", "ya29.", false, once(`\bya29\.[A-Za-z0-9_-]{20,}`), 3},
 	{"AWS key", "A", false, once(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`), 3},
 	{"Slack token", "xox", false, once(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), 2.5},
-	{"Slack webhook", "hooks.slack.com", false, once(`hooks\.slack\.com/services/([A-Za-z0-9+/]{40,})`), 3},
+	{"Slack webhook", "hooks.slack.com", false, once(`hooks\.slack\.com/services/([A-Za-z0-9+/]{20,})`), 0},
 	{"npm token", "npm_", false, once(`\bnpm_[A-Za-z0-9]{36}\b`), 3},
 	{"PyPI token", "pypi-", false, once(`\bpypi-[A-Za-z0-9_-]{40,}`), 3},
 	{"Hugging Face token", "hf_", false, once(`\bhf_[A-Za-z0-9]{30,}\b`), 3},
-	{"SendGrid key", "SG.", false, once(`\bSG\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{30,}`), 3},
+	{"SendGrid key", "SG.", false, once(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), 3},
+	{"Vault token", "hvs.", false, once(`\bhvs\.[A-Za-z0-9_-]{20,}`), 3},
+	{"Docker token", "dckr_pat_", false, once(`\bdckr_pat_[A-Za-z0-9_-]{20,}`), 3},
+	{"age key", "AGE-SECRET-KEY-", false, once(`\bAGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}`), 3},
 	{"Telegram token", ":AA", false, once(`\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b`), 3},
 	{"JSON web token", "eyJ", false, once(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}`), 3},
 	{"password in a URL", "://", false, once(`://[^\s:/@"'` + "`" + `<>]*:([^\s/@"'` + "`" + `<>$(){}]{3,})@`), 0},
-	{"authorization", "authorization", true, once(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([A-Za-z0-9+/=._~-]{12,})`), 2.5},
+	{"authorization", "authorization", true, once(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([A-Za-z0-9+/=._~-]{8,})`), 2.5},
 	{"bearer token", "bearer ", true, once(`(?i)\bbearer\s+([A-Za-z0-9+/=._~-]{24,})`), 3.5},
+	{"password", "curl", false, once(`\bcurl\b[^\n|;&]*?\s(?:-u|--user)[ =]?["']?[^\s:"'$]+:([^\s"'` + "`" + `<>$(){}\[\]]{3,})`), 0},
+	{"password", "m", false, once(`\b(?:mysql|mariadb)[a-z-]*\s(?:[^\n|;&]*?\s)?-p["']?([^\s"'` + "`" + `<>$(){}\[\]]{3,})`), 0},
+	{"password", "--passw", true, flag(`passw(?:or)?d`, 6), 2.2},
 	{"password", "passw", true, assignment(`[a-z0-9_-]*passw(?:or)?d`, 6), 2.2},
+	{"password", "pass", true, assignment(`(?:[a-z0-9]+[_-])*(?:admin|database|db|email|ftp|imap|mail|mysql|pg|postgres|redis|root|smtp|ssh|user)[_-]?pass(?:phrase)?`, 6), 2.2},
+	{"password", "_p", true, assignment(`(?-i:[A-Z0-9_]+_(?:PASS|PASSPHRASE|PWD))`, 6), 2.2},
+	{"token", "--", true, flag(`(?:[a-z]+-)*token`, 16), 3},
+	{"API key", "--", true, flag(`(?:api|access|secret)-key`, 12), 3},
 	{"secret", "secret", true, assignment(`[a-z0-9_-]*secret(?:[_-]?(?:access)?[_-]?key)?`, 10), 3},
 	{"token", "token", true, assignment(`[a-z0-9_-]*(?:access|auth|api|refresh|id|bot|session|private|deploy)[_-]?token`, 12), 3},
+	{"token", "token", true, assignment(`token`, 16), 3},
 	{"API key", "key", true, assignment(`[a-z0-9_-]*(?:api|access|private|encryption|account)[_-]?key`, 12), 3},
 }
 
@@ -56,6 +67,11 @@ var rules = []rule{
 // `"apiKey": "…"`. The value has at least as many characters as least says, and is no call or variable.
 func assignment(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?i)\b%s["']?[ \t]*(?::=|=>|[:=])[ \t]*["'%[2]s]?([^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least))
+}
+
+// flag matches the value of a flag that follows after a blank, as in "--password hunter2".
+func flag(name string, least int) func() *regexp.Regexp {
+	return once(fmt.Sprintf(`(?:^|\s)--%s[ \t]+["']?([^\s"'%s<>()\[\]{}$,;%%-][^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least-1))
 }
 
 func once(pattern string) func() *regexp.Regexp {
@@ -147,12 +163,39 @@ func mayHold(text string) bool {
 				return true
 			}
 			run, hasDigit = 0, false
+			if text[i] == '.' && i >= 3 && (text[i-2:i] == "SG" || text[i-3:i] == "hvs") {
+				return true
+			}
 			if text[i] == ':' && strings.HasPrefix(text[i:], "://") && hasPassword(text[i+3:]) {
 				return true
 			}
 			continue
 		}
 		switch text[i] | 0x20 {
+		case 'l': // curl, mysql, hooks.slack.com
+			if before := text[:i]; strings.HasSuffix(before, "cur") || strings.HasSuffix(before, "mysq") || strings.HasSuffix(before, "hooks.s") {
+				return true
+			}
+		case 'b': // mariadb
+			if strings.HasSuffix(text[:i], "mariad") {
+				return true
+			}
+		case '_' | 0x20: // sk_live_, dckr_pat_
+			if strings.HasSuffix(text[:i], "k_live") || strings.HasSuffix(text[:i], "dckr_pat") {
+				return true
+			}
+		case 's': // DB_PASS, dbpass
+			if i >= 3 && strings.EqualFold(text[i-3:i], "pas") && !hasNoValue(text[i+1:]) {
+				return true
+			}
+		case 'e': // SSH_PASSPHRASE
+			if i >= 9 && strings.EqualFold(text[i-9:i], "passphras") {
+				return true
+			}
+		case 'd': // MYSQL_PWD
+			if strings.HasSuffix(text[:i], "_PW") {
+				return true
+			}
 		case 'w': // passw(or)d
 			if i >= 4 && strings.EqualFold(text[i-4:i], "pass") {
 				return true
@@ -161,11 +204,14 @@ func mayHold(text string) bool {
 			if i >= 5 && strings.EqualFold(text[i-5:i], "secre") {
 				return true
 			}
-		case 'n': // token, or the beginning of a private key
+		case 'n': // token, authorization, or the beginning of a private key
+			if i >= 12 && strings.EqualFold(text[i-12:i], "authorizatio") {
+				return true
+			}
 			if strings.HasSuffix(text[:i], "-----BEGI") {
 				return true
 			}
-			if i >= 4 && strings.EqualFold(text[i-4:i], "toke") && !isTokenCount(text[i+1:]) {
+			if i >= 4 && strings.EqualFold(text[i-4:i], "toke") && !hasNoValue(text[i+1:]) {
 				return true
 			}
 		case 'y': // key, after a name and "_" or "-", or within one, as in apiKey
@@ -186,8 +232,8 @@ func hasPassword(address string) bool {
 	return strings.IndexByte(address[:end], '@') >= 0
 }
 
-// isTokenCount reports whether "token" is followed by words and no value: sessions talk about tokens all the time.
-func isTokenCount(after string) bool {
+// hasNoValue reports whether "token" or "pass" is followed by words and no value: sessions talk about tokens all the time.
+func hasNoValue(after string) bool {
 	after = strings.TrimLeft(after, `"'`)
 	return after == "" || !strings.ContainsRune(":=", rune(strings.TrimLeft(after+" .", " \t")[0]))
 }

@@ -21,6 +21,26 @@ func TestSecretsAreNamedAndTheirValuesGone(t *testing.T) {
 		{"curl -H 'Authorization: Bearer ", random, "'", "authorization"},
 		{"DB_PASSWORD=", "hunter2-x9", "", "password"},
 		{`{"password": "`, "hunter2-x9", `"}`, "password"},
+		{"curl -u bob:", "hunter2", " https://a.example", "password"},
+		{"curl -s --user 'bob:", "hunter2", "' https://a.example", "password"},
+		{"mysql -p", "hunter2!", " db", "password"},
+		{"mysqldump --host db -u root -p'", "hunter2", "' main", "password"},
+		{"login --password ", "hunter2x", " bob", "password"},
+		{"login --token=", "abc123def456ghi789", "", "token"},
+		{"login --token ", "abc123def456ghi789", "", "token"},
+		{"token: ", "3f786850e387550fdab836ed7e6dc881de23001b", "", "token"},
+		{"DB_PASS=", "hunter2secret", " ls", "password"},
+		{"APP_PASS: ", "hunter2secret", "", "password"},
+		{"MYSQL_PWD=", "hunter2", " ls", "password"},
+		{"smtp_pass = '", "hunter2", "'", "password"},
+		{"SSH_PASSPHRASE=", "hunter2", "", "password"},
+		{"https://hooks.slack" + ".com/services/", "T0000/B0000/XXXXXXXXXXXX", "", "Slack webhook"},
+		{"curl -H 'Authorization: Basic ", "Ym9iOmh1bnRlcjI=", "'", "authorization"},
+		{"", "rk" + "_live_abcdefghijklmnop", "", "Stripe key"},
+		{"", "SG" + ".abcdefghijklmnop.qrstuvwxyzabcdefgh", "", "SendGrid key"},
+		{"vault login ", "hvs" + ".CAESIJabcdefghijklmnop", "", "Vault token"},
+		{"docker login -p ", "dckr" + "_pat_abcdefghijklmnopqrstuv", "", "Docker token"},
+		{"", "AGE-SECRET" + "-KEY-1QQZ4XW2LM2KC5VBQZ4XW2LM2KC5VB", "", "age key"},
 		{"client_secret: ", random[:20], "", "secret"},
 		{`"apiKey": "`, random[:24], `"`, "API key"},
 		{"", "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE " + "KEY-----\n", "(end)", "private key"},
@@ -43,6 +63,11 @@ func TestOrdinaryTextsStay(t *testing.T) {
 		"", "The password field is empty. Ask for a token of 12 characters, and keep the secret key in a vault.",
 		"commit 3f786850e387550fdab836ed7e6dc881de23001b", "max_tokens: 128000, tokens = 15", "token: string", "password: string",
 		"password := os.Getenv(\"PASSWORD\")", "apiKey: process.env.API_KEY", "password=$DB_PASSWORD", "secret: ${{ secrets.NPM }}",
+		"docker run -p 8080:80 -u 1000:1000 nginx", "mysql -u root -p main", "mysql -h db -P 3306", "psql -p 5432 -U app", "ssh -p 2222 bob@host", "mkdir -p internal/store2",
+		"curl -fsSL https://example.com:8080/a | sh", "curl -u bob https://example.com", "curl -u $USER:$PASS https://example.com", "curl -o a:b2c3 https://example.com; docker run -u 1000:1000 nginx",
+		"--- PASS: TestX (0.00s)", "PASS: TestStore123", "pass: 12345678", "bypass=enabled2", "two_pass: true", "DB_PASS=$PASS", "DB_PASS: string",
+		"--password string   the password", "--password-stdin", "--token is required", "--token=$TOKEN", "token := p.next", "token = lexer.next_token()", "tokens: 123456789012345678",
+		"next token: identifier", "Authorization: Basic authentication is needed", "SG.1 and hvs.example", "the rk_live_ and dckr_pat_ prefixes", "https://hooks.slack.com/services/",
 		"https://example.com/a/b?c=d", "git@github.com:a/b.git", "ssh://git@github.com/a", "http://localhost:8080/x@y",
 		"sk-learn is scikit-learn-compatible-estimators", "a uuid 123e4567-e89b-12d3-a456-426614174000", "ses_01HZXK3V9Q8Y7W6T5R4E3W2Q1P",
 	} {
@@ -54,7 +79,7 @@ func TestOrdinaryTextsStay(t *testing.T) {
 
 // Patterns are tried on texts that somebody else prepared.
 func TestHostileTextTakesLinearTime(t *testing.T) {
-	for _, part := range []string{"-----BEGIN PRIVATE KEY-----", "://a:", "password=", "bearer ", "sk-", "a_token", "passwpasswpassw", "\x00\xff"} {
+	for _, part := range []string{"-----BEGIN PRIVATE KEY-----", "://a:", "password=", "bearer ", "sk-", "a_token", "passwpasswpassw", "curl -u a", "mysql -h a ", "a_pass", "--x-token ", "token", "\x00\xff"} {
 		Redact(strings.Repeat(part, 1<<17/len(part)))
 	}
 }

@@ -73,10 +73,14 @@ var mainChoices = []schema.Choice{
 	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
 }
 
-// pageOf returns a text with choices. Where there are no dialogs, the message says how to choose.
+// pageOf returns a text with choices. Where there are no dialogs, the message says how to choose. The text must be clean.
+// Of the choices, pageOf cleans what may come from a database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
-	message := text
-	for _, one := range choices {
+	message, choices := text, append([]schema.Choice{}, choices...)
+	for i := range choices {
+		one := &choices[i]
+		one.Label, one.About = format.Clean(one.Label), format.Clean(one.About)
+		one.Arguments, one.Value = format.Clean(one.Arguments), format.CleanLines(one.Value)
 		line := strings.TrimSpace("/" + one.Command + " " + one.Arguments)
 		if one.Ask != "" {
 			line += " …"
@@ -84,7 +88,7 @@ func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteR
 		message += "\n" + line + ": " + one.Label
 	}
 	return schema.CommandExecuteResult{
-		Title: title, Message: strings.TrimPrefix(message, "\n"), Variant: "info", Stays: true, Page: &schema.Page{Text: text, Choices: append([]schema.Choice{}, choices...)},
+		Title: title, Message: strings.TrimPrefix(message, "\n"), Variant: "info", Stays: true, Page: &schema.Page{Text: text, Choices: choices},
 	}
 }
 
@@ -166,7 +170,7 @@ func (t *Tools) memoryPage(ctx context.Context, key store.Key, directory, rest s
 		}
 	}
 	choices = append(choices, schema.Choice{Label: "Back to the memories", Command: menuName, Arguments: "memories"})
-	text := format.CleanLines(m.Content) + "\n" + strings.ToLower(m.Category) + ", " + string(m.Status) + ", from " + format.Clean(string(m.Source))
+	text := format.CleanLines(m.Content) + "\n" + format.Clean(strings.ToLower(m.Category)+", "+string(m.Status)+", from "+string(m.Source))
 	if m.Doubt != "" {
 		text += "\nDoubtful: " + format.Clean(m.Doubt)
 	}

@@ -64,6 +64,10 @@ export const MaxAttachmentBytes = 536870912
  * it is empty.
  */
 export const MaxMessages = 200000
+/**
+ * MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+ */
+export const MaxParts = 20000
 export const MaxAgentPromptBytes = 1048576
 
 /** AgentAbortParams ends a run of agent/run. That call is then answered with the usage so far. */
