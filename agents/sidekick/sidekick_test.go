@@ -94,7 +94,7 @@ func TestFindingsAreTakenFromTheirResults(t *testing.T) {
 	}
 }
 
-// Whatever a model answers, only what stands in a result becomes a finding.
+// A finding that says something else than its result is dropped, whatever form the model's answer has.
 func TestFindingsWithoutASourceAreDropped(t *testing.T) {
 	for name, test := range map[string]struct{ text, why string }{
 		"no such result":     {`<finding result="3">The timeout is 5000 ms.</finding>`, "no such result"},

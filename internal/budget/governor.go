@@ -175,7 +175,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal that keeps an agent from a work until tomorrow, or nil if there is none.
+// Stopped returns the budget's refusal if it stops this work of an agent until tomorrow, and nil otherwise.
 func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
