@@ -7,5 +7,6 @@
 //
 // Like the tests of e2e, these tests need node_modules.
 //
+// It may import e2e/agent, e2e/mockllm, e2e/opencodetest, e2e/stage, e2e/suite, internal/doctor,
 // internal/json, schema and store/file.
 package fault

@@ -12,7 +12,7 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
   const { session } = world
   const { info, parts } = row.message
   info.time.created = started
-  // The row is stored before the tools run, because the tools read the session, and need this answer in it.
+  // The tools read the session, and need this answer in it. So the row is stored before the tools run.
   session.rows.push(row)
   const add = (more: Partial<Part> & { type: string }): Part => {
     const part: Part = { id: world.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }

@@ -156,7 +156,7 @@ export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
   if (users.length < 2) return
-  // Mostly a few of the newest turns, sometimes any number of them.
+  // Mostly, a few of the newest turns are reverted, sometimes any number of them.
   const back = random.chance(0.6) ? random.int(1, Math.min(3, users.length - 1)) : random.int(1, users.length - 1)
   for (const row of rows.splice(users.at(-back)!)) world.plugin.tell("message.removed", { sessionID: world.session.id, messageID: row.id })
   if (world.two) renew(world)
@@ -190,8 +190,8 @@ export async function fork(world: World, random: Random): Promise<void> {
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
   world.refusals.clear() // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
-  // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
-  // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
+  // A real user forks only after the event of the original's last answer has reached the host. Without this
+  // pause the fork could come first, because the host does not order the calls of two sessions (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 

@@ -78,8 +78,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // If OpenCode itself invalidates thinking, for example when a reminder moves to another message, only the host
-      // could repair that.
+      // OpenCode itself may invalidate thinking, for example when a reminder moves to another message. Only the
+      // host could repair that.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -97,8 +97,8 @@ export class Bindings {
     // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
     // thinking, its removal changes no part of the last request, so such a pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork has no wire before its first pass. If that pass is under pressure, it drops content that its original
-    // has sent, and the journal does not call that a bust (-seed 200461).
+    // A fork has no wire before its first pass. Under pressure, this pass drops content that the original has
+    // sent, and the journal does not call that a bust (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
     // If the first request after the loss of the database was sent with a repeated prompt, its answer is bound to a
     // prompt that the host does not know (-seed 3001).
@@ -106,8 +106,8 @@ export class Bindings {
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lost.has(block.signature)) continue
-        // Only a block that opens its answer is checked: whether a later block is valid depends on the blocks before
-        // it.
+        // Whether a later block of an answer is valid depends on the blocks before it. So only the first block
+        // is checked.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
         if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)

@@ -76,7 +76,7 @@ export class Hidden {
     const event = { sessionID, agent: "build", model, system: [{ type: "text", text: "You are OpenCode." }, { type: "text", text: "Here." }], messages: [prompt], tools: { read: {}, shell: {} }, options: { maxTokens: 2000 } }
     opencode.emit("session.execution.started", { sessionID })
     await opencode.call("context", event)
-    // A plugin that was unloaded in the meantime cannot change the request.
+    // A plugin that was unloaded meanwhile cannot change the request.
     if (opencode.isLoaded) {
       if (event.messages.length !== 1 || event.messages[0] !== prompt) world.find("hidden", "the prompt of a hidden agent was changed")
       if (Object.keys(event.tools).length > 0) world.find("hidden", "a hidden agent has tools")

@@ -117,7 +117,7 @@ export class Journal {
         break
       case "idle": {
         const idle = this.machine.now() - happened.lastUse
-        // The shortest cache life of any route, minus a second because the two clocks may differ.
+        // This is the shortest cache life of any route, minus a second because the two clocks may differ.
         if (last && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
         break
       }
@@ -135,8 +135,8 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may not have answered in time. Then the host
-        // was not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
+        // In the first request after the loss of its database, the host may have been late. Then the host was
+        // not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
         // 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
@@ -169,26 +169,26 @@ export class Journal {
 
 /** The host's estimate of the prompt's size must be near to the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
-  // meanwhile (-seed 700222).
+  // Until the next usage, the host relies on the last one. So it does not notice the outputs that OpenCode has
+  // pruned (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. One is the
-  // first pass of a fork: it applies the edits of the original, which no earlier request of the fork shows. After the
-  // loss of the database, the first pass of any session may be of this kind (-seed 700231). The other is a pass in
-  // which messages return with their branch, or summaries with their messages.
+  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. The
+  // first is a fork's first pass: it applies the edits of the original, which no earlier request of the fork
+  // shows. After the loss of the database, the first pass of any session may be of this kind (-seed 700231).
+  // The second is a pass in which messages return with their branch, or summaries with their messages.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   const isNear = (real: number) => {
-    // If messages come back that no request has ever held together, their prompt is far beyond the window. How far does
-    // not matter (-seed 3916314). It does not matter either on the first pass of a fork that frees space by force (-seed
-    // 3917387, and -seed 4019243 in Pi).
+    // If messages come back that no request has held together, their prompt is far beyond the window, and the
+    // error of the estimate does not matter (-seed 3916314). The same holds for the first pass of a fork that
+    // frees space by force (-seed 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
-    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has
-    // counted several times as many tokens as the host, the excess counts as part of the system prompt and tools, and
-    // the host frees space too early once (-seed 4017956 in Pi).
+    // If messages have come back, the host estimates the prompt from its messages. If no short prompt has shown
+    // the size of the system prompt and tools, the host does not know this size (-seed 3800056 in Pi). If a new
+    // model has counted several times as many tokens as the host, the excess counts as system prompt and tools,
+    // and the host frees space too early once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return

@@ -165,8 +165,8 @@ export class Judge {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
-    // If a compaction hid messages from a copy, and a fork of it shows them, most of the fork's messages are known from
-    // the first session. So the fork begins with the edits of the first session (-seed 3916047).
+    // If a compaction hid messages from a copy, and a fork of the copy shows them, most of the fork's messages
+    // are known from the first session. So the fork begins with the edits of the first session (-seed 3916047).
     const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
@@ -207,13 +207,13 @@ export class Judge {
     const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // In Pi the host is asked for the system prompt first. If the request is sent without the host's system prompt,
-    // the host does not know the request.
+    // In Pi the host is asked for the system prompt first. If a request is sent without the host's system
+    // prompt, the host does not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi and OpenCode 2, a message also disappears if it has no content left. The head does not cover such a message, so it must
-    // have edits of its own.
+    // In Pi and OpenCode 2, a message without content also disappears. The head does not cover this message, so
+    // edits must explain it.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
       // If a revert removes the newest message that the head covers, and no host runs, the shim keeps the head for
@@ -248,9 +248,9 @@ export class Judge {
     else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
-    // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
-    // the pressure.
-    // Until an answer has reported a usage, the host does not know the size of the system prompt (-seed 740115).
+    // If the shim has repeated or lost a pass, a further pass may have decided something. Then the pressure is
+    // not checked. Until an answer has reported a usage, the host does not know the size of the system prompt
+    // (-seed 740115).
     this.isMeasured ||= raw.some(({ info: { tokens } }) => tokens && tokens.input + tokens.cache.read + tokens.cache.write > 0)
     if (passes.length === 1 && this.pending.length === 0 && isGood && this.isMeasured) checkSize(passes[0]!, verdict, this.circumstances(model))
     if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
@@ -347,9 +347,9 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
-      // summary's words. If compartments already stand for all messages that the summary summarises, the summary's
-      // words need not be anywhere (-seed 40).
+      // A compartment must have the words of a summary by the harness, but need not cover the summary itself.
+      // If compartments already stand for all summarised messages, the summary's words may be missing (-seed
+      // 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
@@ -443,7 +443,7 @@ export class Judge {
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // A message that came and then disappeared counts as a change, because the host has seen it.
+      // If a message came and then disappeared, the host has seen the message. So the array counts as changed.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
@@ -451,17 +451,17 @@ export class Judge {
       ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
       shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
     }
-    // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host
-    // answered late to the prompt before a compaction.
+    // Only the newest pass was for this prompt. For example, the host may have answered late to the prompt
+    // before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // If the host does not answer the system hook in time, the request is sent with the harness's own system prompt.
-    // No pass can know that (-seed 10021, on a busy machine).
+    // If the host does not answer the system hook in time, the request has the harness's own system prompt. No
+    // pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The new system prompt came with a request whose pass was not stored in time, so no line of the journal could name
-    // the bust (-seed 900292).
+    // The pass of the request with the new system prompt was not stored in time. So no line of the journal
+    // could name the bust (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return

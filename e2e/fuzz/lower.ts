@@ -40,7 +40,6 @@ export function checked(wire: readonly Entry[], raw: Raw): Hit[] {
     if (raw.owners.has(entry)) continue
     const source = byID.get(entry.id ?? "")
     if (!source) continue
-    // OpenCode and other plugins know their objects by identity.
     if (!(entry instanceof Entry)) hit("class", "an entry of OpenCode became an object of another class")
     if (JSON.stringify(entry) === JSON.stringify(source)) hit("copied", "an entry without a change is a copy")
   }

@@ -88,7 +88,7 @@ export class Machine implements Clock {
       this.reader ??= new Database(this.database, { readonly: true })
       return this.reader.query(sql).all(...values)
     } catch {
-      // The database is just being made, or was taken away.
+      // The database is being created, or was removed.
       this.reader?.close()
       this.reader = undefined
       return []

@@ -227,7 +227,7 @@ export class Plugin {
 
   /** Sends an event to the plugin. OpenCode does not await events either. */
   tell(type: string, properties: Record<string, unknown>): void {
-    // The event is copied, because it must show the present state, not later changes.
+    // A later change must not change the event, so the event is a copy.
     const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
     void this.hooks!.event!({ event })
   }

@@ -149,8 +149,6 @@ export class OpenCode2 {
     return { dispose: async () => names.forEach((name) => this.tools.delete(name)) }
   }
 
-  // Events.
-
   private async *events(signal?: AbortSignal): AsyncGenerator<Event> {
     const queue: (Event | Error)[] = []
     let wake = () => {}
@@ -173,7 +171,7 @@ export class OpenCode2 {
   }
 
   emit(type: string, data: EventData & Record<string, unknown>, created = this.world.machine.now()): void {
-    // The event is copied, because it must show the present state, not later changes.
+    // A later change must not change the event, so the event is a copy.
     const event = JSON.parse(JSON.stringify({ id: this.world.ids.next("evt"), type, created, location: { directory: this.directory }, data })) as Event
     for (const reader of this.readers) reader(event)
   }
@@ -259,8 +257,6 @@ export class OpenCode2 {
     const type = message.startsWith("rate") ? "provider.rate-limit" : message === "bad key" ? "provider.auth" : "provider.internal"
     return { type, message, status: Number(data.statusCode), response: { body: message } }
   }
-
-  // Hooks.
 
   /** The hooks of OpenCode 1 that the world calls. Each of them does what OpenCode 2 would do. */
   get has(): Hooks {

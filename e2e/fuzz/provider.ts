@@ -95,7 +95,7 @@ export function convert(messages: readonly Message[], model: Model): Turn[] {
   const add = (role: Turn["role"], blocks: Block[]) => {
     if (blocks.length === 0) return
     const last = turns.at(-1)
-    // Anthropic's API merges neighbouring messages of one role; the others keep them apart.
+    // Anthropic's API joins neighbouring messages of one role; the other APIs keep them apart.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }

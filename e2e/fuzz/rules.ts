@@ -151,7 +151,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // The last answer as the provider sees it, if the model waits for the results of its calls.
+  // If the model waits for the results of its calls, this is the last answer as the provider sees it.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -160,8 +160,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // Three losses are told apart: some blocks of an answer, all blocks of an answer that is fused with an older one,
-    // and all blocks for no reason.
+    // Three losses are different: some blocks of an answer, all blocks of an answer that is joined with an
+    // older one, and all blocks for no reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })
@@ -327,8 +327,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
-    // OpenCode replaces the result with a sentence.
+    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is a placeholder, or a
+    // sentence by which OpenCode replaces the result.
     const result = tagOf(resultOf(now))
     const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)

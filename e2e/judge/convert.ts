@@ -1,5 +1,5 @@
-// Converts OpenCode's array to the body of the provider's request, through the packages that OpenCode bundles. No
-// request is sent: each provider's fetch function stores the body and then aborts.
+// Converts OpenCode's array to the body of the provider's request, with the packages that OpenCode bundles.
+// Each provider's fetch function stores the body and then aborts, so no request is sent.
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. For a gateway,
-  // OpenCode leaves out the changes that it makes for that package.
+  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. So
+  // OpenCode does not prepare the prompt for this package.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",

@@ -1,7 +1,6 @@
-// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same pass, to the
-// requests that OpenCode would send, through the packages that OpenCode bundles. It checks both requests against the
-// providers' documentation. If the raw array breaks the same rule, the harness or the model has broken it, so it is not
-// a violation.
+// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same
+// pass, to the requests that OpenCode would send. It checks both requests against the providers' documentation.
+// If the raw array breaks the same rule, the harness or the model is the cause, so this is not a violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"

@@ -1,7 +1,7 @@
-// OpenCode 1.18.33's own part of the conversion from its message array to a request, written again for the judge. It
-// has two steps: toUI turns the array into UI messages, and adapt changes the finished prompt for a provider. Between
-// the two, and after them, only the AI SDK acts (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares the result
-// with requests that the real OpenCode sent.
+// OpenCode 1.18.33's own part of the conversion from its message array to a request, written again for the
+// judge. toUI turns the array into UI messages, and adapt changes the finished prompt for a provider. Between
+// the two, and after them, only the AI SDK acts (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares the
+// result with requests that the real OpenCode sent.
 import type { UIMessage } from "ai"
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from "@ai-sdk/provider"
 

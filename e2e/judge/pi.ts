@@ -1,5 +1,5 @@
-// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it (docs/pi.md). A
-// step is an answer of Pi with the results after it, or any other message alone.
+// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it
+// (docs/pi.md). A step is an answer of Pi with the results after it, or any other message alone.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -59,7 +59,7 @@ const isBlank = (text: string | undefined): boolean => !text?.trim()
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
-    // The shim leaves a failed answer out together with its results; Pi skips the answer itself.
+    // The shim leaves out a failed answer with its results. Pi skips only the answer.
     if (isFailed(s.message) || s.message.excludeFromContext) return []
     return [asText(s.message), ...(s.results ?? [])]
   })

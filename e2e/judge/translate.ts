@@ -1,6 +1,5 @@
-// Translates a session that was recorded with one provider, so that it can be judged for another. In the raw array
-// and in the wire, the proofs of its thinking get the form that the other provider's package reads. Proofs that
-// already have that form do not change.
+// Translates a session that was recorded with one provider, so that it can be judged for another. In the raw
+// array and in the wire, the proofs of thinking get the form that the other provider's package reads.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"
 

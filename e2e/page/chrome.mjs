@@ -1,4 +1,3 @@
-// Starts the browser of the other scripts.
 import { chromium } from "playwright-core"
 
 // Containers have little shared memory.

@@ -1,4 +1,3 @@
-// The rules of Gemini's generateContent.
 import type { Body } from "../convert.ts"
 import { type Finding, type Rule, type Rules, isBlank } from "./rule.ts"
 

@@ -1,4 +1,3 @@
-// The rules of OpenAI's Responses API.
 import type { Body } from "../convert.ts"
 import { type Finding, type Rule, type Rules, isBlank, twice } from "./rule.ts"
 
