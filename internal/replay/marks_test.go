@@ -52,8 +52,8 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// A low mark below the one that the price chooses makes busts deeper. A high mark that the session
-// never reaches costs the same as an unmodified prompt.
+// A low mark below the one that the price chooses makes busts deeper. A high mark that the session never
+// reaches costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

@@ -2,5 +2,5 @@
 
 package replay
 
-// isRace is true if the race detector is on, which slows down everything.
+// The race detector slows down everything.
 const isRace = true

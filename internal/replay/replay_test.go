@@ -29,7 +29,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// plain returns the uncompressed lines of a committed trace.
 func plain(t *testing.T, name string) [][]byte {
 	t.Helper()
 	f, err := os.Open(filepath.Join(traces, name))
@@ -48,8 +47,7 @@ func plain(t *testing.T, name string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 }
 
-// These sessions ran in a real OpenCode. Whatever changes in the host, their replay must have no bust without
-// a reason.
+// These sessions ran in a real OpenCode. Their replay must have no bust without a reason.
 func TestRecordedSessionsReplayClean(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(traces, "*.jsonl.gz"))
 	if err != nil || len(files) == 0 {
@@ -175,7 +173,6 @@ func TestTraceOfAnUnknownHarnessIsRefused(t *testing.T) {
 	}
 }
 
-// A caller can find out why a trace cannot be read.
 func TestUnreadableTraceKeepsItsCause(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
@@ -230,7 +227,7 @@ func TestReplayCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A trace is a file that a user sends: its patches need not fit its messages.
+// A user sends the trace, so its patches need not fit its messages.
 func TestRecordedPatchThatDoesNotFitIsAnError(t *testing.T) {
 	trace := bytes.ReplaceAll(bytes.Join(plain(t, "short.jsonl.gz"), nil), []byte(`"path":"/parts/`), []byte(`"path":"/nowhere/`))
 	err := Recorded(bytes.NewReader(trace), func(string, []json.Value, []json.Value) error { return nil })

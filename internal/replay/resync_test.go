@@ -44,7 +44,7 @@ func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
 	}
 }
 
-// resyncsOnly returns a recorded trace in which the shim sends the whole array each time.
+// In the resulting trace, the shim sends the whole array each time.
 func resyncsOnly(t *testing.T, name string) []byte {
 	t.Helper()
 	arrays := make(map[string][]json.Value)
@@ -70,7 +70,6 @@ func resyncsOnly(t *testing.T, name string) []byte {
 	return all.Bytes()
 }
 
-// recordAgain passes the frames of a trace through a recorder.
 func recordAgain(t *testing.T, trace []byte) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -39,8 +39,7 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// If the provider counts fewer tokens than the replay, it accepts larger prompts. This holds both for our prompts
-// and for those of the unmodified session.
+// If the provider counts fewer tokens than the replay, it accepts larger prompts, with and without magicctx.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true
@@ -64,8 +63,8 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage of the showcase belongs to smaller prompts than today's rules produce. A replay that relies
-// on this usage exceeds the window and has to say so. A replay that counts its own prompts stays inside.
+// The recorded usage belongs to smaller prompts than today's rules produce. A replay that relies on this usage
+// exceeds the window and has to say so. A replay that counts its own prompts stays inside.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
@@ -81,8 +80,8 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.IsClean() != wantClean || (len(s.Overflows) == 0) != wantClean {
 			t.Errorf("as recorded %v: %d findings, overflows %v", asRecorded, s.Findings(), s.Overflows)
 		}
-		// The catalogue of the trace gives 64,000 tokens, and each request carries the definitions of
-		// OpenCode's tools, which take some thousand tokens.
+		// The catalogue of the trace gives 64,000 tokens. The definitions of OpenCode's tools take some
+		// thousand tokens.
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
@@ -94,9 +93,9 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 	}
 }
 
-// checkOutcomes checks the outcomes of a replay against its bills. The busts together must explain the
-// difference from the bill of the unmodified session, except for tags and reminders. deviation bounds the
-// difference between the provider's count and the host's count of the removed tokens.
+// Except for tags and reminders, the busts together must explain the difference from the bill of the unmodified
+// session. deviation bounds the difference between the provider's count and the host's count of the removed
+// tokens.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0
