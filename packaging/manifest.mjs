@@ -1,4 +1,3 @@
-// The manifests of the npm packages that are published.
 
 /** The platforms of the host, in npm's words (os, cpu) and in Go's (GOOS, GOARCH). */
 export const platforms = [
@@ -27,11 +26,11 @@ export function shimManifest(source) {
   return {
     ...published,
     publishConfig,
-    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name. The packages share it, because
-    // people and messages name it, and because one host serves all harnesses.
+    // All packages share one bin, because people and messages name it, and because one host serves all
+    // harnesses. With only one bin, `npx @magicctx/opencode install opencode` needs no name.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package that fits and skips the others. It needs no install script, and the harnesses run none
-    // when they install a plugin.
+    // npm installs the package that fits and skips the others. The harnesses run no install script when they
+    // install a plugin, and none is needed.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }

@@ -22,7 +22,7 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 	}
 }
 
-// An empty delta is a sentence. Once, the status said "22 added since" of it.
+// An empty delta is a sentence. The bug: the status said "22 added since" of it.
 func TestEmptyDeltaIsNothingAdded(t *testing.T) {
 	empty := tokens.Count(history.EmptyDelta)
 	for size, want := range map[int]int{empty: 0, empty + 1: empty + 1} {

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// shownDrops is the number of dropped units that /ctx-status lists.
 const shownDrops = 8
 
 func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
@@ -46,7 +45,7 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	return result, nil
 }
 
-// maxPromises bounds the promises that are listed. magicctx-host notes lists all.
+// magicctx-host notes lists all promises.
 const maxPromises = 5
 
 // promisesOf lists the newest open promises, and says how one is closed.
@@ -65,7 +64,6 @@ func promisesOf(open []chronicle.Note) (lines []string) {
 	return lines
 }
 
-// contextOf says how full the window is.
 func contextOf(s schema.SessionStatus) string {
 	size := "the window is unknown"
 	if s.ContextTokens > 0 {
@@ -74,7 +72,8 @@ func contextOf(s schema.SessionStatus) string {
 	return fmt.Sprintf("Context: %s tokens (%s)", format.Tokens(s.InputTokens), size)
 }
 
-// pieceOf describes a dropped piece, for example "§6§ read main.go: 1.2k tokens, 3m ago, by the rule "stale output"".
+// pieceOf describes a dropped piece, for example "§6§ read main.go: 1.2k tokens, 3m ago, by the rule "stale
+// output"".
 func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	text := fmt.Sprintf("%s: %s tokens", format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About), format.Tokens(u.Tokens))
 	if u.At > 0 {
@@ -86,7 +85,6 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	return text
 }
 
-// dropsOf lists the newest dropped units.
 func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
 	for i, u := range s.DroppedUnits {
 		if i == shownDrops {

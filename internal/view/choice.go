@@ -15,31 +15,29 @@ import (
 type Choice struct {
 	// Selected is the index, in the chosen order, of the session that has the card.
 	Selected int
-	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
+	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the
+	// list.
 	Opened string
 	// Top is the number of lines above the screen while a session fills it.
-	Top int
-	// Sort is the index of the chosen order in orders.
+	Top  int
 	Sort int
-	// Filter is a text: only the sessions whose title, model, directory, harness or id contains it are shown. Query is
-	// a text that is searched in messages. Typing says which of the two the keys change now.
+	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is
+	// searched in messages. Typing says which of the two the keys change now.
 	Filter, Query string
 	Typing        Typing
-	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.
+	// If Harness is empty, the sessions of all harnesses show.
 	Harness schema.Harness
 }
 
-// Typing names the text that the keys change.
 type Typing string
 
-// These are the texts that a person can type.
 const (
 	TypesNothing Typing = ""
 	TypesFilter  Typing = "filter"
 	TypesQuery   Typing = "search in messages"
 )
 
-// orders are the orders of the sessions. The host sends them newest first.
+// The host sends the sessions newest first.
 var orders = []struct {
 	name    string
 	compare func(a, b schema.SessionStatus) int
@@ -57,7 +55,6 @@ func savedMoney(st schema.SessionStatus) float64 {
 	return st.Saved.Money
 }
 
-// apply returns the chosen sessions in the chosen order.
 func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	wanted := strings.ToLower(c.Filter)
 	shown := slices.DeleteFunc(slices.Clone(all), func(st schema.SessionStatus) bool {
@@ -68,10 +65,10 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// An Action is something that a key asks for and that a view cannot do itself.
+// A key asks for an Action that a view cannot do itself.
 type Action string
 
-// These are the actions. All but Quit show a page of text.
+// All actions but Quit show a page of text.
 const (
 	NoAction  Action = ""
 	Quit      Action = "quit"
@@ -82,10 +79,9 @@ const (
 	Spent     Action = "spend"
 )
 
-// actions are the keys that work on every screen.
+// These keys work on every screen.
 var actions = map[string]Action{"q": Quit, "Q": Quit, "ctrl+c": Quit, "ctrl+d": Quit, "d": Dropped, "h": Summaries, "m": Memories, "p": Spent}
 
-// keyHelp is the page of help.
 const keyHelp = `q         quits; ctrl-c too
 esc       goes back; in the list, it clears the filter
 enter     opens the selected session: its prompt, and its requests as they come
@@ -127,8 +123,8 @@ func moved(at int, key string, last int) (int, bool) {
 	return min(max(0, at), max(0, last)), true
 }
 
-// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the key types.
-// below is the number of lines below the screen, as Screen has returned it.
+// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the
+// key types. below is the number of lines below the screen, as Screen has returned it.
 func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	c := &v.Choice
 	if c.Typing != TypesNothing {
@@ -163,7 +159,6 @@ func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	return v, NoAction
 }
 
-// inList changes the choice after a key on the list of sessions.
 func (v *Live) inList(key string) {
 	c := &v.Choice
 	var isMove bool
@@ -212,7 +207,7 @@ func (v Live) typed(key, text string) (Live, Action) {
 	return v, NoAction
 }
 
-// nameOf tells a session from all others. Each harness chooses its ids independently.
+// Each harness chooses its ids independently, so the name also has the harness.
 func nameOf(st schema.SessionStatus) string { return string(st.Harness) + "/" + st.Session }
 
 func (v Live) matching() []schema.SessionStatus {
@@ -234,7 +229,6 @@ func (v Live) Chosen() *schema.SessionStatus {
 	return &all[min(max(0, v.Choice.Selected), len(all)-1)]
 }
 
-// opened returns the session that fills the screen, or nil.
 func (v Live) opened() *schema.SessionStatus {
 	if v.Status == nil || v.Choice.Opened == "" {
 		return nil
@@ -246,7 +240,7 @@ func (v Live) opened() *schema.SessionStatus {
 	return &v.Status.Sessions[i]
 }
 
-// help returns the keys for the foot of the live screen, the most important first.
+// The most important key comes first.
 func (v Live) help() []string {
 	c := v.Choice
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// raws are the messages of a session of OpenCode: a prompt, two calls and a text, and a newer prompt.
+// The session has a prompt, two calls and a text, and a newer prompt.
 var raws = []string{
 	`{"info":{"id":"m1","role":"user","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"find the zebra"}]}`,
 	`{"info":{"id":"m2","role":"assistant","time":{"created":2,"completed":3},"finish":"tool-calls"},"parts":[

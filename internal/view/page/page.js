@@ -1,6 +1,5 @@
 "use strict"
-// The page is complete without this script; it adds the choice of a session and
-// of a pass.
+// The page is complete without this script. The script adds the choice of a session and of a pass.
 
 const sessions = [...document.querySelectorAll(".session")]
 const money = (x) => (x === 0 ? "$0" : x >= 100 ? "$" + x.toFixed(0) : x >= 0.0995 ? "$" + x.toFixed(2) : x >= 0.00995 ? "$" + x.toFixed(3) : "$" + x.toFixed(4))
