@@ -313,8 +313,7 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// removesOrphans checks that a new plugin removes the child session of a killed OpenCode, and no session of the
-// user.
+// removesOrphans checks that a new plugin removes the child session of a killed OpenCode, and no session of the user.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
 	create := func(s opencodetest.NewSession) string {

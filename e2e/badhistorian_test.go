@@ -18,8 +18,7 @@ import (
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the cause that the host names. If the host accepts the historian's answers, cause is
-	// empty.
+	// cause is a part of the cause that the host names. If the host accepts the historian's answers, cause is empty.
 	cause string
 	// isLate is true if the historian's run goes on while the session takes further steps.
 	isLate bool

@@ -229,8 +229,7 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills such
-// a host.
+// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills such a host.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -351,8 +350,7 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays asserts that a replay of each recorded part makes the same wires. The later parts begin with a
-// head.
+// checkReplays asserts that a replay of each recorded part makes the same wires. The later parts begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

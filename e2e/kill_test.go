@@ -26,8 +26,7 @@ const (
 	killWindow = 300 * time.Millisecond
 )
 
-// A restart of the host is invisible at any moment: the provider receives the same bytes as without the
-// restart.
+// A restart of the host is invisible at any moment: the provider receives the same bytes as without the restart.
 func TestKilledHostChangesNothing(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and the fuzzer kills hosts under the shim of OpenCode")
 	testKilledHostChangesNothing(t, schema.HarnessOpenCode)

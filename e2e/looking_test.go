@@ -100,8 +100,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	return lines
 }
 
-// checkIsManaged asserts that magicctx has done everything in this session that could change the harness's
-// store.
+// checkIsManaged asserts that magicctx has done everything in this session that could change the harness's store.
 func (w *world) checkIsManaged(session string) {
 	w.t.Helper()
 	edits, folds := 0, 0
@@ -212,9 +211,8 @@ var (
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
-// namedAnew replaces random names with numbers, in the order of their appearance. Times and the path of the
-// test's directory become placeholders. Pi stores a list of tools; namedAnew leaves out the host's tools in
-// this list.
+// namedAnew replaces random names with numbers, in the order of their appearance. Times and the path of the test's
+// directory become placeholders. Pi stores a list of tools; namedAnew leaves out the host's tools in this list.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}
 	for i, line := range lines {

@@ -77,8 +77,7 @@ func (s *screen) create(title string) string {
 	return created.ID
 }
 
-// While OpenCode's screen is incomplete, OpenCode ignores the request to show a session. So show repeats the
-// request.
+// While OpenCode's screen is incomplete, OpenCode ignores the request to show a session. So show repeats the request.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -165,8 +164,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The commands in OpenCode's palette answer in dialogs. They lead from page to page, without a turn of the
-// model.
+// The commands in OpenCode's palette answer in dialogs. They lead from page to page, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")

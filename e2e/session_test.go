@@ -145,8 +145,7 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// A drop takes effect at the first pass of the turn after the pressure. This pass is a bust, and the drop
-// stays.
+// A drop takes effect at the first pass of the turn after the pressure. This pass is a bust, and the drop stays.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {

@@ -42,10 +42,9 @@ var drops = []drop{
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
-// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, the
-// pressure is between the execute threshold and the force level, so the bust waits for the end of the turn. A
-// drop frees little here. But from the next turn on, the reported pressure is low, as if the drop had freed
-// much.
+// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, the pressure is
+// between the execute threshold and the force level, so the bust waits for the end of the turn. A drop frees little
+// here. But from the next turn on, the reported pressure is low, as if the drop had freed much.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {

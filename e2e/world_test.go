@@ -25,8 +25,7 @@ const testTimeout = 10 * time.Minute
 type world struct {
 	t       *testing.T
 	harness schema.Harness // the harness that launch starts and whose journal is read
-	// If thinks is true, the scripted models begin each turn with a thought. Pi then asks the provider to
-	// think.
+	// If thinks is true, the scripted models begin each turn with a thought. Pi then asks the provider to think.
 	thinks  bool
 	ctx     context.Context
 	root    string

@@ -74,8 +74,7 @@ func compaction(prompt string, p place) answer {
 		summaryHeader, p.turn, p.step, strings.Join(told, "\n- "))}
 }
 
-// A compartment of two turns has about 300 tokens in its first tier, the average of real ones
-// (docs/history.md).
+// A compartment of two turns has about 300 tokens in its first tier, the average of real ones (docs/history.md).
 const turnsOfCompartment = 2
 
 var (

@@ -30,8 +30,7 @@ type looker struct {
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
 	tags        map[string]int
-	// asked holds the tags that the model has asked to drop, and told the turns that the historian has
-	// summarised.
+	// asked holds the tags that the model has asked to drop, and told the turns that the historian has summarised.
 	asked, told []span
 	summaries   []summary
 }

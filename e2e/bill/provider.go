@@ -231,10 +231,9 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 	return blocks
 }
 
-// placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last
-// part of the system prompt, and the last message. The beta that plays the story places the last one only after
-// the user's newest prompt. So the beta pays for all steps of a turn again and again, with and without
-// magicctx.
+// placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last part of
+// the system prompt, and the last message. The beta that plays the story places the last one only after the user's
+// newest prompt. So the beta pays for all steps of a turn again and again, with and without magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {
@@ -263,8 +262,7 @@ func (p *provider) excess() (money float64, best []int) {
 	return p.look.excess(p.limit)
 }
 
-// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a
-// head.
+// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a head.
 func headEnd(blocks []mockllm.PromptBlock) int {
 	for i, b := range blocks {
 		if bytes.Contains(b.JSON, []byte("<session-history>")) {

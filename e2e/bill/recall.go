@@ -13,8 +13,7 @@ import (
 type sighting struct {
 	// Told had been told when the prompt was sent.
 	Told []needle
-	// Verbatim counts the needles of Told in a message of the session, and Summary those that only a summary
-	// holds.
+	// Verbatim counts the needles of Told in a message of the session, and Summary those that only a summary holds.
 	Verbatim, Summary map[int]bool
 }
 
@@ -99,9 +98,8 @@ func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 // known returns the share of the needles that the prompt holds, or that arrive by themselves.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
-// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each
-// compartment by its range, and all later ones by one range. The command and ctx_expand read with the same
-// code.
+// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each compartment
+// by its range, and all later ones by one range. The command and ctx_expand read with the same code.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

@@ -300,9 +300,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// magicctx may lose no needle. If OpenCode has compacted the session, magicctx's last prompt must hold more
-// needles than OpenCode's. Without a compaction, OpenCode's prompt holds all needles, so the prompts are not
-// compared.
+// magicctx may lose no needle. If OpenCode has compacted the session, magicctx's last prompt must hold more needles
+// than OpenCode's. Without a compaction, OpenCode's prompt holds all needles, so the prompts are not compared.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {
@@ -361,8 +360,7 @@ func (r report) writeRecall(w io.Writer) error {
 	return err
 }
 
-// A soft bust keeps the baseline. A cold bust is a soft one that did not read all of the baseline from the
-// cache.
+// A soft bust keeps the baseline. A cold bust is a soft one that did not read all of the baseline from the cache.
 func (f figure) soft() int { return f.busts(func(b bust) bool { return b.Soft }) }
 func (f figure) cold() int { return f.busts(func(b bust) bool { return b.Cold }) }
 

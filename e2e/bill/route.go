@@ -22,13 +22,11 @@ type billed struct {
 	share float64
 	// config returns OpenCode's configuration of the provider. If opencodetest has the model, config is nil.
 	config func(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any
-	// If binds is true, the model thinks in every step, and binds its thinking to the prompt before the
-	// thinking.
+	// If binds is true, the model thinks in every step, and binds its thinking to the prompt before the thinking.
 	binds bool
 }
 
-// The providers cache in different ways. Fresh tokens cost the same everywhere, so that the bills can be
-// compared.
+// The providers cache in different ways. Fresh tokens cost the same everywhere, so that the bills can be compared.
 var (
 	byAnthropic = billed{flag: "anthropic", route: route.Named("anthropic"), model: opencodetest.ClaudeModel, other: opencodetest.OtherClaudeModel, prices: prices}
 	byBinding   = billed{route: route.Named("anthropic"), model: opencodetest.BindingModel, other: opencodetest.OtherBindingModel, prices: prices, binds: true}
@@ -54,8 +52,7 @@ func modelID(model string) string {
 	return id
 }
 
-// usualReads is the price of a token from the cache, as a share of the input price. Some models have 0.05 or
-// 0.025.
+// usualReads is the price of a token from the cache, as a share of the input price. Some models have 0.05 or 0.025.
 const usualReads = 0.1
 
 func (b billed) reading(share float64) billed {
@@ -80,8 +77,7 @@ func billedBy(flag string, binding bool) (billed, error) {
 	return billed{}, fmt.Errorf("-route is %q, want anthropic or openai", flag)
 }
 
-// For models without a fee for cache writes, the real catalogue names no price of writing, so openaiConfig
-// names none.
+// For models without a fee for cache writes, the real catalogue names no price of writing, so openaiConfig names none.
 func openaiConfig(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any {
 	model := func(name string) map[string]any {
 		return map[string]any{

@@ -82,8 +82,7 @@ type result struct {
 	best   []int
 }
 
-// If a turn ends because the prompt is too long, play counts the turn and continues. Any other failure ends the
-// run.
+// If a turn ends because the prompt is too long, play counts the turn and continues. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
 	s.tools = script.OpenCode

@@ -94,8 +94,7 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 	}
 }
 
-// The story fills the window several times. The historian summarises, nothing is lost, and a report shows the
-// costs.
+// The story fills the window several times. The historian summarises, nothing is lost, and a report shows the costs.
 func TestStoryWithHistorian(t *testing.T) {
 	suite.OnlyWithAll(t, "TestLongHistory (e2e) has such a session")
 	suite.Needs(t)

@@ -93,9 +93,8 @@ func (s story) after(p place) answer {
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
 
-// Each turn reads its own file piece by piece, so that no two calls of a session are equal. Every third turn
-// searches for one piece. The search uses grep in the shell, because OpenCode's own grep tool downloads
-// ripgrep.
+// Each turn reads its own file piece by piece, so that no two calls of a session are equal. Every third turn searches
+// for one piece. The search uses grep in the shell, because OpenCode's own grep tool downloads ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
 		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(s.size(p, stepTokens), 3, p.turn*10+p.step)),

@@ -18,8 +18,7 @@ type tally struct {
 	// Requests also counts the requests of Runs.
 	Runs  []historianRun
 	Turns int
-	// Overflows counts the requests that were refused for their length, and Strangers those that do not fit the
-	// story.
+	// Overflows counts the requests that were refused for their length, and Strangers those that do not fit the story.
 	Overflows, Strangers int
 	// Peak is the length of the longest prompt, even if the prompt was refused.
 	Peak     int

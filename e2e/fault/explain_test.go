@@ -62,8 +62,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// status and doctor wait some time for a hanging program, so explained runs at the same time as the function
-// do.
+// status and doctor wait some time for a hanging program, so explained runs at the same time as the function do.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup

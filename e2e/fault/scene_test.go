@@ -298,9 +298,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// OpenCode sends the notice before the turn's answer, but over another connection, so told waits for the
-// notice. A notice that reports no trouble also waits until the previous notice has been on the screen for six
-// seconds.
+// OpenCode sends the notice before the turn's answer, but over another connection, so told waits for the notice. A
+// notice that reports no trouble also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

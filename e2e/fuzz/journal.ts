@@ -135,9 +135,8 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may have been late. Then the host was
-        // not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
-        // 730006).
+        // In the first request after the loss of its database, the host may have been late. Then the host was not
+        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break

@@ -347,9 +347,8 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A compartment must have the words of a summary by the harness, but need not cover the summary itself.
-      // If compartments already stand for all summarised messages, the summary's words may be missing (-seed
-      // 40).
+      // A compartment must have the words of a summary by the harness, but need not cover the summary itself. If
+      // compartments already stand for all summarised messages, the summary's words may be missing (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)

@@ -181,8 +181,7 @@ func (r *Request) parse() error {
 
 func (r *Request) addMessage(i int, m wireMessage) {
 	if r.Dialect == OpenAI {
-		// The automatic cache of this dialect works on tokens. A message is the smallest piece with known
-		// borders.
+		// The automatic cache of this dialect works on tokens. A message is the smallest piece with known borders.
 		r.addBlock(fmt.Sprintf("messages[%d]:%s", i, m.Role), m.raw)
 		if m.Role == "system" || m.Role == "developer" {
 			r.System = append(r.System, textOf(m.Content))
@@ -297,8 +296,7 @@ func textOf(raw json.Value) string {
 	return ""
 }
 
-// splitMarker removes cache_control from a block. The other bytes do not change, so that equal content stays
-// equal.
+// splitMarker removes cache_control from a block. The other bytes do not change, so that equal content stays equal.
 func splitMarker(raw json.Value) (json.Value, bool) {
 	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw, false

@@ -22,8 +22,7 @@ type Step struct {
 	// The server calls Until before it sends anything, and waits for its end. Until must return when its
 	// context ends. Unlike a rule, it may wait for other requests.
 	Until func(context.Context)
-	// ChunkBytes is the size of the pieces in which texts and arguments are streamed. With 0, each is one
-	// event.
+	// ChunkBytes is the size of the pieces in which texts and arguments are streamed. With 0, each is one event.
 	ChunkBytes int
 	// Drop cuts the connection before the final events.
 	Drop bool

@@ -69,8 +69,7 @@ func (h *Home) writeConfig(config map[string]any) error {
 	return writeJSON(filepath.Join(h.configDir(), "opencode.json"), config)
 }
 
-// The caller's variables with these prefixes would bring the caller's setup, or a real provider's key, into the
-// test.
+// The caller's variables with these prefixes would bring the caller's setup, or a real provider's key, into the test.
 var foreignPrefixes = []string{
 	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "PI_", "AI_AGENT", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }

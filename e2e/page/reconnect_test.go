@@ -49,8 +49,7 @@ func TestDashboardConnectsAgain(t *testing.T) {
 	storetest.Must(t, cmd.Wait())
 }
 
-// A wire connects the browser with one dashboard at a time. When it changes the dashboard, its connections
-// break.
+// A wire connects the browser with one dashboard at a time. When it changes the dashboard, its connections break.
 type wire struct {
 	t        *testing.T
 	listener net.Listener

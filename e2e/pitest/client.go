@@ -96,8 +96,7 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt waits until Pi is idle, and returns the last message of the model. If the turn failed, it returns an
-// error.
+// Prompt waits until Pi is idle, and returns the last message of the model. If the turn failed, it returns an error.
 func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 	turn, err := p.PromptAsync(ctx, prompt)
 	if err != nil {
@@ -222,8 +221,7 @@ func (p *Pi) Command(ctx context.Context, command string) error {
 
 func (p *Pi) Reload(ctx context.Context) error { return p.Command(ctx, "/pitest-reload") }
 
-// Navigate moves the session to an entry of its tree. For a message of the user, Pi moves to the entry before
-// it.
+// Navigate moves the session to an entry of its tree. For a message of the user, Pi moves to the entry before it.
 func (p *Pi) Navigate(ctx context.Context, entry string) error {
 	return p.Command(ctx, "/pitest-tree "+entry)
 }

@@ -2,8 +2,7 @@ package script
 
 // Each method of Tools returns the name of the harness's tool and its arguments.
 type Tools interface {
-	// Read reads at most limit lines of a file from the line offset on. 0 means the start of the file, or no
-	// limit.
+	// Read reads at most limit lines of a file from the line offset on. 0 means the start of the file, or no limit.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	Bash(command, description string) (tool string, input map[string]any)
 	// Edit replaces a text that occurs once in a file.

@@ -161,8 +161,7 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// All seats work at the same time. When the first session is in the middle of its second turn, work calls
-// midway.
+// All seats work at the same time. When the first session is in the middle of its second turn, work calls midway.
 func (w *world) work(seats []process, midway func()) []session {
 	all := make([]session, len(seats))
 	for i := range all {
@@ -255,8 +254,7 @@ func (w *world) check(sessions []session, processes ...process) {
 	}
 }
 
-// The session must have passes before and after the newer host came. Otherwise the test has not seen a
-// handover.
+// The session must have passes before and after the newer host came. Otherwise the test has not seen a handover.
 func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Helper()
 	passes := w.journal(s.id)

@@ -135,8 +135,7 @@ func (w *world) destroy(processes ...process) {
 	suite.Remove(w.t, w.root)
 }
 
-// The mock answers the session with steps, in order. For each request, session calls heard with its number,
-// from 0.
+// The mock answers the session with steps, in order. For each request, session calls heard with its number, from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
 	if id, err = oc.Begin(w.ctx); err != nil {
 		return "", err

@@ -51,8 +51,7 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
-	// The bundle is built inside the repository. Without the lock, other test packages would read it
-	// half-written.
+	// The bundle is built inside the repository. Without the lock, other test packages would read it half-written.
 	tree := flock.New(filepath.Join(repo, "node_modules", ".magicctx-e2e.lock"))
 	if _, err := tree.TryLockContext(ctx, 50*time.Millisecond); err != nil {
 		return Product{}, fmt.Errorf("wait for another build: %w", err)

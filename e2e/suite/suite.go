@@ -43,8 +43,7 @@ func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	return m.Run()
 }
 
-// Needs skips a test that cannot run on this machine. In CI the test fails: a job without tests must not be
-// green.
+// Needs skips a test that cannot run on this machine. In CI the test fails: a job without tests must not be green.
 func Needs(t *testing.T) {
 	t.Helper()
 	switch {

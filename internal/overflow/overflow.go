@@ -23,8 +23,7 @@ const (
 	maxLimit = 10_000_000
 )
 
-// OpenCode reports this error if it has recognised the overflow, by the HTTP status or by wordings that it
-// knows.
+// OpenCode reports this error if it has recognised the overflow, by the HTTP status or by wordings that it knows.
 const classified = "ContextOverflowError"
 
 // Providers put their message first. A page of HTML, or the whole prompt, may follow.
@@ -115,8 +114,7 @@ func extract(err json.Value) extracted {
 		Data json.Value `json:"data"`
 	}
 	if json.Unmarshal(err, &object) != nil {
-		// The error is an array, a number, or an object whose name is not a string. Its raw JSON is the only
-		// text.
+		// The error is an array, a number, or an object whose name is not a string. Its raw JSON is the only text.
 		return extracted{texts: nonEmpty(string(err))}
 	}
 	e := extracted{name: object.Name}

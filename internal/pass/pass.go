@@ -181,8 +181,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 	return ps, nil
 }
 
-// After a crash, the state in memory may be missing, or half changed. So resync loads the session from the
-// store.
+// After a crash, the state in memory may be missing, or half changed. So resync loads the session from the store.
 func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
@@ -284,9 +283,8 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	return ps, nil
 }
 
-// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so
-// nothing else would notice the end. The client no longer waits for this pass, but the session's next call
-// does.
+// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so nothing else
+// would notice the end. The client no longer waits for this pass, but the session's next call does.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -358,9 +356,8 @@ func (ps *Pass) isOverflow() bool {
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// A refusal says nothing about the current prompt in two cases. The user has taken back the refused prompt, and
-// the prompt is now shorter. Or the harness could not reach the host, so the refused prompt was not the host's
-// wire.
+// A refusal says nothing about the current prompt in two cases. The user has taken back the refused prompt, and the
+// prompt is now shorter. Or the harness could not reach the host, so the refused prompt was not the host's wire.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {

@@ -29,8 +29,7 @@ func OfDirectory(directory string) string {
 	return "dir:" + hex.EncodeToString(sum[:])[:12]
 }
 
-// Identify fails if the identity is unknown now, for example because git is missing or slow. A later call may
-// succeed.
+// Identify fails if the identity is unknown now, for example because git is missing or slow. A later call may succeed.
 func Identify(ctx context.Context, directory string) (string, error) {
 	identity, err := identify(ctx, directory)
 	if err != nil {
@@ -111,8 +110,7 @@ const gitTimeout = 5 * time.Second
 // errNoRepository means that git finds no root commit, and will find none until somebody changes the directory.
 var errNoRepository = errors.New("no commit of a repository")
 
-// These messages of git mean that there is no repository, that it belongs to another user, or that it has no
-// commit.
+// These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.
 var noRepository = []string{
 	"not a git repository",
 	"dubious ownership", "unsafe repository",

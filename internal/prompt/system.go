@@ -98,8 +98,7 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// The harness is about to send the prompt of a systemRequest. The other fields decide how the host changes the
-// prompt.
+// The harness is about to send the prompt of a systemRequest. The other fields decide how the host changes the prompt.
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
@@ -135,9 +134,8 @@ func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// Thinking is bound to the preamble's system prompt, so frozenSystem returns that one. If the harness sends
-// another prompt, this prompt waits until a turn begins. The first pass of that turn begins a new preamble with
-// it.
+// Thinking is bound to the preamble's system prompt, so frozenSystem returns that one. If the harness sends another
+// prompt, this prompt waits until a turn begins. The first pass of that turn begins a new preamble with it.
 func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.Row.System
@@ -227,8 +225,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// After the newest pass, the harness made a change by which this pass lost its prefix. noteBust journals this
-// cause.
+// After the newest pass, the harness made a change by which this pass lost its prefix. noteBust journals this cause.
 func (pr *Prompts) noteBust(ctx context.Context, s *session.Session, cause string) {
 	learn.PromptChanged(s)
 	pr.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)

@@ -98,9 +98,8 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 
-// This provider caches every prompt without breakpoints. The real provider compares prompts token by token and
-// counts in steps, but the simulation knows only the borders of blocks. If writing is free, the result has no
-// written tokens.
+// This provider caches every prompt without breakpoints. The real provider compares prompts token by token and counts
+// in steps, but the simulation knows only the borders of blocks. If writing is free, the result has no written tokens.
 func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
 	read := 0
 	if hit := c.longest(nowMS, prefixes); hit != nil {

@@ -31,10 +31,9 @@ type Piece struct {
 	From int
 }
 
-// Busts returns the cost of a session that busts directly before each of the given requests. before holds the
-// numbers of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by
-// then. The cost is the price of the busts and of carrying ready pieces. All other costs do not depend on the
-// times of the busts.
+// Busts returns the cost of a session that busts directly before each of the given requests. before holds the numbers
+// of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost is
+// the price of the busts and of carrying ready pieces. All other costs do not depend on the times of the busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -121,9 +120,8 @@ func LookBack(session []Passage, limit int) *Hindsight {
 // A token that is not in the cache has this price.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// last and next are the requests of two consecutive busts. removes reports whether the second bust removes
-// something, because other busts would only confuse the reader. If next is the end of the session, the answer
-// is true.
+// last and next are the requests of two consecutive busts. removes reports whether the second bust removes something,
+// because other busts would only confuse the reader. If next is the end of the session, the answer is true.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }

@@ -170,9 +170,8 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	return busts
 }
 
-// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust,
-// it has paid less rent than the price of the bust. Until then, any other choice has paid this rent, too, or a
-// bust.
+// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust, it has
+// paid less rent than the price of the bust. Until then, any other choice has paid this rent, too, or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// All that a request adds is useless from the next request on, and the provider always reads the same
@@ -195,9 +194,8 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
 			t.Fatalf("busts at %v cost $%f, more than twice the best $%f", busts, cost, least)
 		}
-		// A pass expects lumps, and can be wrong. Then busts and rent can cost more than twice the best choice,
-		// but the whole bill cannot: removed tokens were written once, and resent tokens are read with each
-		// request.
+		// A pass expects lumps, and can be wrong. Then busts and rent can cost more than twice the best choice, but
+		// the whole bill cannot: removed tokens were written once, and resent tokens are read with each request.
 		base := 0.0
 		for _, p := range session {
 			base += (float64(p.Grown)*p.Price.Write + float64(start+rest)*p.Price.Read) / tokensPerPrice
@@ -208,8 +206,7 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	})
 }
 
-// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst
-// ratio.
+// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst ratio.
 func TestRentOrBuyInGrowingPrompts(t *testing.T) {
 	worst := 1.0
 	rapid.Check(t, func(t *rapid.T) {

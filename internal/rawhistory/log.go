@@ -18,8 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A logFormat describes how a program that is no harness stores its sessions: each in a log, a file of JSON
-// lines.
+// A logFormat describes how a program that is no harness stores its sessions: each in a log, a file of JSON lines.
 type logFormat struct {
 	name string
 	// dirs are the directories of the program. names are the patterns of the paths of logs in such a directory,
@@ -61,8 +60,7 @@ type logStep struct {
 	size           int
 }
 
-// The lines of a step together have the same bound as one line, so that a step needs no more memory than a
-// line.
+// The lines of a step together have the same bound as one line, so that a step needs no more memory than a line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {

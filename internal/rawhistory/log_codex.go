@@ -28,8 +28,7 @@ type codexLine struct {
 	Payload   json.Value `json:"payload"`
 }
 
-// A codexItem is a text of the model or the user, a call, or a result. Lines of the type event_msg repeat
-// items.
+// A codexItem is a text of the model or the user, a call, or a result. Lines of the type event_msg repeat items.
 type codexItem struct {
 	timestamp string
 	Type      string       `json:"type"`
@@ -219,8 +218,7 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// A command that is a list of words becomes one text. The argument of a patch gets the name that other
-// harnesses use.
+// A command that is a list of words becomes one text. The argument of a patch gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string

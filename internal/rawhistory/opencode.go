@@ -26,8 +26,7 @@ func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yie
 	return extent, err
 }
 
-// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it, and returns its
-// path.
+// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it, and returns its path.
 func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(*opencodedb.DB) error) (path string, err error) {
 	return r.databaseWith(ctx, session, (*opencodedb.DB).HasSession, read)
 }
@@ -110,8 +109,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 	return paths, nil
 }
 
-// OpenCode uses the directories of the XDG specification on every system. Without a home, openCodeData returns
-// "".
+// OpenCode uses the directories of the XDG specification on every system. Without a home, openCodeData returns "".
 func (r Reader) openCodeData() string {
 	data := r.Env("XDG_DATA_HOME")
 	if data == "" {

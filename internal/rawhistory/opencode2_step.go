@@ -150,8 +150,7 @@ type failedResult struct {
 	Structured json.Value   `json:"structured,omitzero"`
 }
 
-// stepOf returns a stored message in the form in which the shim sends it, or nil if data is not in OpenCode 2's
-// form.
+// stepOf returns a stored message in the form in which the shim sends it, or nil if data is not in OpenCode 2's form.
 func stepOf(row opencodedb.RowOfTwo, data json.Value, isRelease bool) json.Value {
 	var m storedMessage
 	if json.Unmarshal(data, &m) != nil {
@@ -222,8 +221,7 @@ func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	}
 }
 
-// OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode leaves out every other
-// file.
+// OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode leaves out every other file.
 func (s *step) addFile(f *storedFile, isRelease bool) {
 	path := ""
 	if u, err := url.Parse(f.Source.URI); err == nil && u.Scheme == "file" {

@@ -30,8 +30,7 @@ func texts(all []rawhistory.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// A beta of 2026-07 has stored these forms. The rows without a text in want give no entry in OpenCode 2's
-// array.
+// A beta of 2026-07 has stored these forms. The rows without a text in want give no entry in OpenCode 2's array.
 var rowsOf2 = []struct{ id, kind, data string }{
 	{"m1", "user", `{"time":{"created":1},"text":"read a.txt","files":[
 		{"data":"aGk=","mime":"text/plain","name":"a.txt","source":{"type":"uri","uri":"file:///p/a.txt"}},

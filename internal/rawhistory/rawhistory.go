@@ -72,9 +72,8 @@ type Reader struct {
 // ErrUnknownHarness means that no reader knows the harness's store.
 var ErrUnknownHarness = errors.New("the harness has no store that this program can read")
 
-// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false. It
-// also returns the extent of the whole session. It reads one message at a time, so a long session needs little
-// memory.
+// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false. It also
+// returns the extent of the whole session. It reads one message at a time, so a long session needs little memory.
 func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	var extent Extent
 	var err error

@@ -149,8 +149,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode writes while its database is read. The reader sees the state of one moment, and blocks no other
-// program.
+// OpenCode writes while its database is read. The reader sees the state of one moment, and blocks no other program.
 func TestOpenCodeWritesMeanwhile(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

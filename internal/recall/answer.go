@@ -148,9 +148,8 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how much a line of a prompt has to do with a rule. If the line names the rule's subject, which
-// is the words before its verb, the result is 1. Otherwise it is the share of the rule's terms that the line
-// has.
+// bound returns how much a line of a prompt has to do with a rule. If the line names the rule's subject, which is the
+// words before its verb, the result is 1. Otherwise it is the share of the rule's terms that the line has.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// These parts of an error differ each time that the error occurs: places, addresses, durations, times and
-// directories.
+// These parts of an error differ each time that the error occurs: places, addresses, durations, times and directories.
 var (
 	changing = []struct {
 		what *regexp.Regexp

@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session has messages of T tokens each, in a window of 10 T. Each token of a prompt costs $1, and each token
-// of an answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not fit. OpenCode
-// keeps a quarter of the window, so two messages. It summarises nine (9T, and a summary of $2 for each token),
-// and sends the summary with the other two. The next prompt that does not fit has the summary and nine
-// messages.
+// A session has messages of T tokens each, in a window of 10 T. Each token of a prompt costs $1, and each token of an
+// answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not fit. OpenCode keeps a quarter
+// of the window, so two messages. It summarises nine (9T, and a summary of $2 for each token), and sends the summary
+// with the other two. The next prompt that does not fit has the summary and nine messages.
 func TestHarnessAloneCompacts(t *testing.T) {
 	text := strings.Repeat("word ", 1000)
 	size := tokens.Count(text)

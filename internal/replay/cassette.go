@@ -73,8 +73,7 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 // history comes between the same passes as in the recording.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded
-	// order.
+	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
 	// working is the number of background jobs of the host that may ask. waiting holds the contexts of the
@@ -195,8 +194,7 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// If no background job can continue, untilQuiet returns nil. Otherwise the channel is closed at the next
-// change.
+// If no background job can continue, untilQuiet returns nil. Otherwise the channel is closed at the next change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -99,8 +99,7 @@ func (a anyway) replay(t *testing.T) Summary {
 	return report.Summary()
 }
 
-// An episode opens at the high mark and ends below it, because of a bust or because the harness removed
-// something.
+// An episode opens at the high mark and ends below it, because of a bust or because the harness removed something.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
 	last := make(map[string]*Pass) // by session, the last bust that did not end its episode

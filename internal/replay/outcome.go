@@ -7,10 +7,9 @@ type Outcome struct {
 	// prompt by Removed tokens.
 	Resent  int `json:"resentTokens"`
 	Removed int `json:"removedTokens"`
-	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the
-	// money that the bust's request and all later requests of the session saved on the removed tokens. Both
-	// compare with the unmodified session. So the sum of Gain minus Cost over all busts is about the difference
-	// of the two bills.
+	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the money that
+	// the bust's request and all later requests of the session saved on the removed tokens. Both compare with the
+	// unmodified session. So the sum of Gain minus Cost over all busts is about the difference of the two bills.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
 	// PaidOffAt is the pass at which Gain reaches Cost, or 0.

@@ -54,9 +54,8 @@ type player struct {
 type session struct {
 	mirror *mirror
 	passes int
-	// hasState is true when the player knows whether the host knew the session before the trace. isContinued is
-	// true if the session had passes before the trace. isSeen is true after the session's first pass in the
-	// trace.
+	// hasState is true when the player knows whether the host knew the session before the trace. isContinued is true
+	// if the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
 	isRecorded bool

@@ -12,8 +12,7 @@ import (
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// asked holds the open questions by the id of their request, and named all questions by the name of the
-	// run.
+	// asked holds the open questions by the id of their request, and named all questions by the name of the run.
 	asked, named map[string]*take
 }
 
@@ -82,8 +81,7 @@ func (p *player) noteRuns() {
 }
 
 // lackRuns reports each question to a hidden agent that is not in the trace. If the trace has all questions, it
-// reports the recorded questions that the host has not asked: without their answers, the replay lacks
-// summaries.
+// reports the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed, unasked := p.report.MissedRuns, p.trace.cassette.unasked()

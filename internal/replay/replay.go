@@ -81,8 +81,7 @@ func (p *player) noPrice() error {
 	return fmt.Errorf("the list of prices has none for %s; add it, or %q for every other model", format.Clean(cmp.Or(strings.Join(models, " or "), "the models of the trace")), EveryModel)
 }
 
-// A replay may run at the same time as other work, so callTimeout is long. The reported times are measured
-// separately.
+// A replay may run at the same time as other work, so callTimeout is long. The reported times are measured separately.
 const callTimeout = time.Minute
 
 // Run replays the trace in r. It returns an error if it cannot read the trace or if the host refuses the trace.

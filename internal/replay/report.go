@@ -53,9 +53,8 @@ type Pass struct {
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the previous pass, oldest first. If the replay asks no
-	// model, the list includes a publication that this pass caused, although the pass's wire does not show it
-	// yet.
+	// Published lists the publications of history since the previous pass, oldest first. If the replay asks no model,
+	// the list includes a publication that this pass caused, although the pass's wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, and CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
@@ -146,8 +145,7 @@ type Summary struct {
 	Currency string  `json:"currency"`
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
-	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals
-	// RawBill.
+	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
 	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Saved
@@ -159,8 +157,7 @@ type Summary struct {
 	LostTokens int       `json:"lostTokens,omitzero"`
 	Folds      []Fold    `json:"folds,omitempty"`
 	Publishes  []Publish `json:"publishes,omitempty"`
-	// AskedRuns counts the host's questions to hidden agents. MissedRuns are those that the trace does not
-	// contain.
+	// AskedRuns counts the host's questions to hidden agents. MissedRuns are those that the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
 	// On request, Marks holds the bills at the chosen dial and marks, at the other settings of the dial, and at

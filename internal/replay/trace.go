@@ -31,8 +31,7 @@ type step struct {
 	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// If take is set, the step is no request: the shim sent a hidden agent's answer, and only the time at
-	// counts.
+	// If take is set, the step is no request: the shim sent a hidden agent's answer, and only the time at counts.
 	take *take
 	// The recorded host did not hold the base of this transform, and made no pass. The shim then sent the whole
 	// array in a later step.
@@ -50,8 +49,7 @@ type trace struct {
 	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
 	answers  map[string][]json.Value
 	cassette *cassette
-	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked
-	// for.
+	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
 	// If the trace breaks off, cut says where and why. If isTruncated is true, a part of the file was lost

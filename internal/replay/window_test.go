@@ -94,8 +94,7 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 }
 
 // Except for tags and reminders, the busts together must explain the difference from the bill of the unmodified
-// session. deviation bounds the difference between the provider's count and the host's count of the removed
-// tokens.
+// session. deviation bounds the difference between the provider's count and the host's count of the removed tokens.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0

@@ -13,9 +13,8 @@ type Route struct {
 	// Shortest and Longest bound the life that can be learned from reported usage. Longest is the longest life
 	// that the provider documents.
 	Shortest, Longest time.Duration
-	// Write and Read are the prices of a token that is written to or read from the cache, as factors of the
-	// price of an uncached token. If writing costs nothing extra, Write is 1, and the provider does not report
-	// writes.
+	// Write and Read are the prices of a token that is written to or read from the cache, as factors of the price of
+	// an uncached token. If writing costs nothing extra, Write is 1, and the provider does not report writes.
 	Write, Read float64
 	// MinTokens is the length of the shortest prefix that is cached.
 	MinTokens int
@@ -32,8 +31,7 @@ type Route struct {
 	// Cliff depends on the model only, so the table has none (see Of).
 	Cliff Cliff
 
-	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for
-	// "anthropic".
+	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
 	longer string
 	// quoted is the factor that catalogues quote for writing, if it differs from Write.
 	quoted float64

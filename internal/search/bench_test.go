@@ -53,9 +53,8 @@ func vocabulary(b *testing.B) func(rank uint64) string {
 	}
 }
 
-// The index has 100,000 messages and 20,000 commits of five projects. The frequencies of the words are those of
-// a natural language, and each query has 1 to 12 words of one message. The first searches read the index from
-// the disk.
+// The index has 100,000 messages and 20,000 commits of five projects. The frequencies of the words are those of a
+// natural language, and each query has 1 to 12 words of one message. The first searches read the index from the disk.
 func BenchmarkSearch(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(random, 1.15, 3, 40_000)

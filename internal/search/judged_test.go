@@ -99,8 +99,7 @@ func TestJudgedSet(t *testing.T) {
 	}
 }
 
-// compare prints changed ranks for a review. It fails only if a figure of the halves is lower than in the
-// golden file.
+// compare prints changed ranks for a review. It fails only if a figure of the halves is lower than in the golden file.
 func compare(t *testing.T, report string) {
 	path := filepath.Join(judgedDir, "golden.txt")
 	if *update {

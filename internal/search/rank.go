@@ -55,9 +55,8 @@ const (
 	again = 0.5
 	// least is the least share of the best score that a hit needs.
 	least = 0.1
-	// A question and its answer belong together. So the score of a message moves by this share towards the
-	// score of a better message beside it. A commit moves in the same way towards the best message of the hour
-	// before.
+	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
+	// better message beside it. A commit moves in the same way towards the best message of the hour before.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
@@ -121,8 +120,7 @@ func sortHits(hits []*scored) {
 	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
 }
 
-// lowerRepeated lowers the scores of more hits of the same message, so that the first hits are of many
-// messages.
+// lowerRepeated lowers the scores of more hits of the same message, so that the first hits are of many messages.
 func lowerRepeated(hits []*scored) {
 	share := map[string]float64{}
 	for _, h := range hits {
@@ -203,8 +201,7 @@ type ranking struct {
 	refs map[string][]ref
 }
 
-// A ref says how much a term of a text counts for a term of the query, which is given by its number: from 0 to
-// 1.
+// A ref says how much a term of a text counts for a term of the query, which is given by its number: from 0 to 1.
 type ref struct {
 	term  int
 	share float64

@@ -58,8 +58,7 @@ const (
 	// If more than this share of the chunks have a term, the term finds candidates only in a query without
 	// other terms.
 	frequent = 0.2
-	// If more chunks than this have a word of a similar meaning, the word counts in the rank, but finds no
-	// candidates.
+	// If more chunks than this have a word of a similar meaning, the word counts in the rank, but finds no candidates.
 	maxNeighbour = 500
 )
 
@@ -172,8 +171,7 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// If some chunk has a synonym of a term, the synonym may replace the term. No synonym weighs more than its
-// term.
+// If some chunk has a synonym of a term, the synonym may replace the term. No synonym weighs more than its term.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]

@@ -124,8 +124,7 @@ func (r *rule) redact(text string) string {
 	return b.String()
 }
 
-// reference matches a word, for example the type "string", or the name of a value, for example
-// process.env.API_KEY.
+// reference matches a word, for example the type "string", or the name of a value, for example process.env.API_KEY.
 var reference = once(`^[A-Za-z_]+$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\.?$`)
 
 // entropy returns the bits for each character of a value, by the frequency of its characters.

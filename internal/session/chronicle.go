@@ -25,8 +25,7 @@ type Chronicle struct {
 	memoryVersion int64
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
 	HeadGeneration int
-	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own
-	// store.
+	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
 	PendingMarker, AppliedMarker string
 }
 

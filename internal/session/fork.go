@@ -59,11 +59,10 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 // of the original has seen.
 const lookedFor = 4
 
-// Original returns the session from which the session of key has copied messages, and the copied messages, or
-// nothing. o is the outline of the copy's array. If there are several originals, Original returns the one that
-// the harness has named (Pi does), otherwise the one with the most copied units. This matters for a fork of a
-// fork: the first session may have seen more of the messages, but the second one has the newest decisions about
-// them.
+// Original returns the session from which the session of key has copied messages, and the copied messages, or nothing.
+// o is the outline of the copy's array. If there are several originals, Original returns the one that the harness has
+// named (Pi does), otherwise the one with the most copied units. This matters for a fork of a fork: the first session
+// may have seen more of the messages, but the second one has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -105,9 +104,8 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// The first pass stores all of the adopted state. Every new kind of decision about messages or units must be
-// copied here, too: a copied unit keeps its tag and gets a new key, and a copied message gets a new key
-// (copied.Messages).
+// The first pass stores all of the adopted state. Every new kind of decision about messages or units must be copied
+// here, too: a copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
@@ -199,10 +197,9 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides. These count as having the same keys as in the
-// original. If the head covers messages that the copy does not have, historyOfCopy returns the head without the
-// key of its last message, as after a revert. Then the copy's first pass makes a new head from the
-// compartments.
+// harness, it also has the messages that the summary hides. These count as having the same keys as in the original. If
+// the head covers messages that the copy does not have, historyOfCopy returns the head without the key of its last
+// message, as after a revert. Then the copy's first pass makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""

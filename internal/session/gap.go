@@ -20,15 +20,13 @@ type gap struct {
 	// filler is the compartment of the missing messages (41 to 60), with the harness's summary as its text. It
 	// is published together with the first compartment of the messages after it.
 	filler chronicle.Compartment
-	// first is the first message of the array. If the harness's store does not hold this message, first is
-	// zero.
+	// first is the first message of the array. If the harness's store does not hold this message, first is zero.
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages
-// follow the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's
-// first message, if the messages of a stored compartment are gone, or if those of a withdrawn compartment are
-// back.
+// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages follow
+// the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's first message,
+// if the messages of a stored compartment are gone, or if those of a withdrawn compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false

@@ -52,8 +52,7 @@ type Session struct {
 	states, lasting map[any]any
 	// WireTokens is the size of the messages that the newest pass sent.
 	WireTokens int
-	// The newest pass could not be stored because the database was busy. The journal then has no line for its
-	// request.
+	// The newest pass could not be stored because the database was busy. The journal then has no line for its request.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

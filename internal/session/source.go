@@ -92,8 +92,7 @@ func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place)
 	return anchors
 }
 
-// After a compaction by the harness, the array holds a summary in place of the oldest messages, so it is not
-// whole.
+// After a compaction by the harness, the array holds a summary in place of the oldest messages, so it is not whole.
 func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	if len(anchors) > 0 {
 		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
@@ -108,10 +107,9 @@ func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value
 	}
 }
 
-// BindAnswer stores which prompt the thinking of an answer is bound to. The harness may exit before the next
-// pass, so BindAnswer does not wait until an array contains the answer. If the model does not bind its
-// thinking, or if the request was not sent with the newest pass's wire, BindAnswer does nothing. The caller
-// holds the session's lock.
+// BindAnswer stores which prompt the thinking of an answer is bound to. The harness may exit before the next pass, so
+// BindAnswer does not wait until an array contains the answer. If the model does not bind its thinking, or if the
+// request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {
 	if sent == "" || message == "" {
 		return nil

@@ -65,8 +65,7 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 // belong to the same content.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts from their sum so that they add up to goal. The largest part gets the remainder of the
-// rounding.
+// scale changes parts from their sum so that they add up to goal. The largest part gets the remainder of the rounding.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {

@@ -19,8 +19,7 @@ import (
 
 // After failed runs there are shorter chunks, fewer runs, and a notice.
 
-// The chunk of a failing historian is halved at most three times, so the smallest chunk is an eighth of the
-// usual one.
+// The chunk of a failing historian is halved at most three times, so the smallest chunk is an eighth of the usual one.
 const maxHalvings = 3
 
 // After a failed run, the model may succeed with a shorter chunk.

@@ -155,8 +155,7 @@ func publication(p *run, r historian.Result) store.Publication {
 	return out
 }
 
-// compartmentsOf adds the sizes of the raw messages. afterSummary is the Compartment.AfterSummary of the
-// results.
+// compartmentsOf adds the sizes of the raw messages. afterSummary is the Compartment.AfterSummary of the results.
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {

@@ -75,9 +75,8 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
 
-// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
-// covers all compartments. If a recomp of the same range is staged, it continues. The caller holds the
-// session's lock.
+// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp covers
+// all compartments. If a recomp of the same range is staged, it continues. The caller holds the session's lock.
 func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part chronicle.Range) (*errand, string, error) {
 	if usage := stateOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))

@@ -226,8 +226,7 @@ type prospect struct {
 	halvings  int
 }
 
-// The check and the run may read much text. So summarise works without the session's lock, and no pass waits
-// for it.
+// The check and the run may read much text. So summarise works without the session's lock, and no pass waits for it.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
@@ -323,9 +322,8 @@ func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	return p, err
 }
 
-// begins reports whether the planned run may begin. If so, it fills in the missing fields of the run, and takes
-// the session's lease. It refuses the run if the throttle or the messages have changed since the run was
-// planned.
+// begins reports whether the planned run may begin. If so, it fills in the missing fields of the run, and takes the
+// session's lease. It refuses the run if the throttle or the messages have changed since the run was planned.
 func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, about *prospect) (bool, error) {
 	w := stateOf(s)
 	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {

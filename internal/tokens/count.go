@@ -10,8 +10,7 @@ const maxPiece = 64 << 10
 // Count returns the number of tokens of s. A special token in the text, for example "<EOT>", counts as plain
 // text, and nothing is normalised. Bytes that are not UTF-8 count as symbols.
 //
-// Count is safe for concurrent use. The first call of a process loads the vocabulary. Later calls do not
-// allocate.
+// Count is safe for concurrent use. The first call of a process loads the vocabulary. Later calls do not allocate.
 func Count(s string) int {
 	v := load()
 	n := 0

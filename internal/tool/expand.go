@@ -37,8 +37,7 @@ var expandTool = tool{
 		`},"required":["start"],"additionalProperties":false}`),
 }
 
-// The text of one call has at most expandBudget tokens, and at most one eighth of the window
-// (docs/raw-history.md).
+// The text of one call has at most expandBudget tokens, and at most one eighth of the window (docs/raw-history.md).
 const (
 	expandBudget = 15_000
 	expandShare  = 8
@@ -187,8 +186,7 @@ type page struct {
 	options rawhistory.TextOptions
 	session string // empty for the session that asks
 	body    strings.Builder
-	// last is the last message that was shown, whole or in part, or 0. The next page continues at next and
-	// offset.
+	// last is the last message that was shown, whole or in part, or 0. The next page continues at next and offset.
 	last, next, offset int
 	isFull             bool
 }
@@ -281,9 +279,8 @@ func borderOf(text string) string {
 	return "=== record " + hex.EncodeToString(sum[:6]) + " ==="
 }
 
-// render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The
-// border is made from the hash of the text, so the text cannot contain it, and no message can pretend that the
-// record has ended.
+// render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The border is
+// made from the hash of the text, so the text cannot contain it, and no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays

@@ -22,8 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// With dialogs, a user chooses step by step in this command. Its arguments name the place, for example "memory
-// 12".
+// With dialogs, a user chooses step by step in this command. Its arguments name the place, for example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{

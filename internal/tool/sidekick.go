@@ -20,9 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The sidekick chooses what the model gets with the user's next message. Until the sidekick has chosen, the
-// hits of the first search are attached. So the message never waits, and a failure of the sidekick changes
-// nothing.
+// The sidekick chooses what the model gets with the user's next message. Until the sidekick has chosen, the hits of
+// the first search are attached. So the message never waits, and a failure of the sidekick changes nothing.
 type sidekickRun struct {
 	*Tools
 	client    client.Client

@@ -15,8 +15,7 @@ import (
 type Choice struct {
 	// Selected is the index, in the chosen order, of the session that has the card.
 	Selected int
-	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the
-	// list.
+	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
 	// Top is the number of lines above the screen while a session fills it.
 	Top  int

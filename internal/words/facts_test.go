@@ -21,8 +21,7 @@ func TestPoorSummariesAreNotHealthy(t *testing.T) {
 	}
 }
 
-// The screen shows causes in plain words, for example "new model" for "model-changed". Each fits into its
-// column.
+// The screen shows causes in plain words, for example "new model" for "model-changed". Each fits into its column.
 func TestCausesAreShownInPlainWords(t *testing.T) {
 	st := schema.SessionStatus{Passes: 9, Busts: 3, LastCause: "not-worth-it"}
 	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}

@@ -45,8 +45,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	return faults
 }
 
-// retryOf says after how many passes a model is asked again, and that extracts replace its summaries until
-// then.
+// retryOf says after how many passes a model is asked again, and that extracts replace its summaries until then.
 func retryOf(passes int) string {
 	when := "with the next request that needs it"
 	if passes > 0 {

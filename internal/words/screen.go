@@ -21,9 +21,8 @@ var cells = map[string]string{
 	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
 }
 
-// Widget says the most important things about a session in at most nine lines. A harness without a sidebar
-// shows them near its prompt, where they take room from the conversation. So their words are shorter than those
-// of the panel.
+// Widget says the most important things about a session in at most nine lines. A harness without a sidebar shows them
+// near its prompt, where they take room from the conversation. So their words are shorter than those of the panel.
 func Widget(p *schema.Panel) []string {
 	if len(p.Parts) == 0 {
 		return nil

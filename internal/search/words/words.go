@@ -18,8 +18,7 @@ var learned []byte
 // Width is the number of dimensions of a vector.
 const Width = 64
 
-// A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the
-// same.
+// A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the same.
 type Vector [Width]float32
 
 type table struct {

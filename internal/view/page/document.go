@@ -273,8 +273,7 @@ func causeOf(p *replay.Pass) string {
 	return clean(report.CauseOf(p))
 }
 
-// clean removes unprintable characters from a name of the trace, and shortens a long name. The template escapes
-// it.
+// clean removes unprintable characters from a name of the trace, and shortens a long name. The template escapes it.
 func clean(name string) string {
 	name = format.Clean(name)
 	if runes := []rune(name); len(runes) > maxName {

@@ -28,8 +28,7 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// Otherwise every process of the program would have to parse the template. So it is parsed at its first
-	// use.
+	// Otherwise every process of the program would have to parse the template. So it is parsed at its first use.
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{
 			"count":   format.Tokens[int],
@@ -40,8 +39,7 @@ var (
 	})
 )
 
-// pagePolicy allows the page only to run its own script, and to load nothing. So text from a trace cannot do
-// harm.
+// pagePolicy allows the page only to run its own script, and to load nothing. So text from a trace cannot do harm.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +

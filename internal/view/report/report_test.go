@@ -256,8 +256,7 @@ func TestC12ReportBeginsWithTheMissingParts(t *testing.T) {
 	}
 }
 
-// A fold and a publication are never joined with uneventful passes, and the report ends with the state of the
-// history.
+// A fold and a publication are never joined with uneventful passes, and the report ends with the state of the history.
 func TestReportTellsTheHistory(t *testing.T) {
 	var passes []*replay.Pass
 	for range 9 {
