@@ -19,8 +19,7 @@ type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
 	// cause is a part of the cause that the host names. If the host accepts the historian's answers, cause is empty.
-	cause string
-	// isLate is true if the historian's run goes on while the session takes further steps.
+	cause  string
 	isLate bool
 	// If the result does not depend on the harness, the tests of internal/host play the historian, and only
 	// -all plays it here.

@@ -380,7 +380,6 @@ func boundAbort(d *drive) {
 	}
 }
 
-// If the provider is busy, OpenCode repeats the request.
 func boundBusy(d *drive) {
 	d.open()
 	d.turn(4, "One.")

@@ -70,7 +70,6 @@ func (d *download) env() []string {
 	return d.user.Home.Env(d.project, "PATH="+filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// log prints the time since the user began.
 func (d *download) log(what string) {
 	d.t.Logf("%5.1f s: %s", time.Since(d.began).Seconds(), what)
 }

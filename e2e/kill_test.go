@@ -54,7 +54,6 @@ func testKilledHostChangesNothing(t *testing.T, h schema.Harness) {
 	checkBodies(t, want, got)
 }
 
-// tellAlone also destroys the world at the end.
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
 	w.configure(`{"spending": "generous"}`) // with flat prices, every removal pays at once
@@ -166,6 +165,5 @@ func (k *killer) kill(request int) {
 			k.w.t.Errorf("no host to kill after request %d: %v", request, err)
 			return
 		}
-		// No host runs now, and the shim is starting another one.
 	}
 }

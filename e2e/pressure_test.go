@@ -200,7 +200,6 @@ func isMidTurn(r *mockllm.Request) bool {
 	return slices.ContainsFunc(last.Content, func(c mockllm.Content) bool { return c.Type == "tool_result" })
 }
 
-// relief describes the one bust that a session is expected to have.
 type relief struct {
 	cause    string
 	from, to float64
@@ -208,8 +207,7 @@ type relief struct {
 
 const (
 	protectedTags = 20
-	// goalSlack is the allowed distance between the next prompt and the goal. Provider and host count tokens
-	// differently, so the two differ.
+	// Provider and host count tokens differently. So the next prompt may differ from the goal by goalSlack.
 	goalSlack = largeWindow / 20
 )
 
@@ -338,7 +336,6 @@ func checkToSmallerWindow(t *testing.T, d *drive, requests []*mockllm.Request, p
 	}
 }
 
-// parentHeader is the HTTP header in which OpenCode sends the id of a subagent's parent session.
 const parentHeader = "X-Parent-Session-Id"
 
 func asSubagent(d *drive) {

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Two processes of one user run at the same time, each with a long session.
 func TestLongSessions(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has these sessions, and TestKilledHostChangesNothing checks one of OpenCode")
 	testLongSessions(t, schema.HarnessOpenCode)

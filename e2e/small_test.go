@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A shortCase is a test of a short session. It returns the session's id.
 type shortCase struct {
 	name   string
 	test   func(*world, agent.Agent) (session string)

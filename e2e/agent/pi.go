@@ -20,7 +20,6 @@ type Pi struct {
 	current string
 	file    string // the file of the current session, known after its first prompt
 	used    bool   // true if the process has used its first session
-	// models holds the model of each session's newest prompt.
 	models  map[string]string
 	initial string
 }
@@ -164,7 +163,6 @@ func (p *Pi) GoBack(ctx context.Context, session, text string) error {
 	return p.Navigate(ctx, entry)
 }
 
-// Leaf returns the newest entry of the session.
 func (p *Pi) Leaf(ctx context.Context, session string) (entry string, err error) {
 	if err := p.enter(ctx, session); err != nil {
 		return "", err

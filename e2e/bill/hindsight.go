@@ -152,7 +152,7 @@ func (l *looker) summarise(a answer) {
 
 // excess returns the best bust times of the run, and the money that busts at these times would have saved. No
 // prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money
-// is 0: the run used means that the looker does not see.
+// is 0: the looker does not see how the run kept them within it.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// question returns the prompt of a user who returns to a needle's subject.
 func (n needle) question() string {
 	switch n.kind {
 	case ofPath:
@@ -29,7 +28,6 @@ func (n needle) question() string {
 	return fmt.Sprintf("Weigh the seed of ward-%03d, please.", n.at.turn)
 }
 
-// query returns an obvious search for a needle.
 func (n needle) query() string {
 	switch n.kind {
 	case ofPath:
@@ -46,7 +44,8 @@ func (n needle) query() string {
 
 const searched = 8
 
-// magicctx delivers no two lines in a row. So after a line, the user sends three prompts without a question.
+// magicctx leaves some passes between two lines. So after a line, the user sends three prompts without a
+// question.
 const between = 3
 
 // The user asks about each needle that the last prompt lacks. probe counts the answers that arrive by

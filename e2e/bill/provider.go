@@ -21,10 +21,9 @@ import (
 // A provider answers every request from a story, reports usage as a real provider would, and refuses prompts
 // that are longer than its window.
 type provider struct {
-	billed billed
-	story  story
-	limit  int // the largest prompt in tokens
-	// isVersion2 is true if OpenCode 2 sends the requests.
+	billed     billed
+	story      story
+	limit      int // the largest prompt in tokens
 	isVersion2 bool
 	// settled waits until no historian runs, so that a run has the same result on each machine. If settled is
 	// nil, the provider does not wait.
@@ -282,9 +281,8 @@ func blockTokens(raw json.Value) int {
 		Name    string     `json:"name"`
 		Input   json.Value `json:"input"`
 		Content json.Value `json:"content"`
-		// In OpenAI's dialect, a whole message is one block, which has these fields.
-		Role  string `json:"role"`
-		Calls []struct {
+		Role    string     `json:"role"`
+		Calls   []struct {
 			Function struct {
 				Name      string `json:"name"`
 				Arguments string `json:"arguments"`

@@ -11,13 +11,11 @@ import (
 )
 
 type sighting struct {
-	// Told had been told when the prompt was sent.
 	Told []needle
 	// Verbatim counts the needles of Told in a message of the session, and Summary those that only a summary holds.
 	Verbatim, Summary map[int]bool
 }
 
-// p is the place that the conversation has reached.
 func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	found := sighting{Told: s.needlesBefore(p), Verbatim: map[int]bool{}, Summary: map[int]bool{}}
 	for i, n := range found.Told {

@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// Like with a gateway, magicctx can learn the route only from the model's id.
+// As with a gateway, magicctx can learn the route only from the model's id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )

@@ -55,7 +55,6 @@ func ratios(frugal, balanced, generous float64) map[schema.Spending]float64 {
 	return map[schema.Spending]float64{schema.SpendingFrugal: frugal, schema.SpendingBalanced: balanced, schema.SpendingGenerous: generous}
 }
 
-// reads is the price of reading as a share of the input price.
 func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 	if reads < usualReads {
 		return 1

@@ -50,7 +50,6 @@ func (s story) lines(p place) int {
 	return linesPerCall
 }
 
-// usual is the text's usual size in tokens.
 func (s story) size(p place, usual int) int {
 	if s.isMixed {
 		return int(float64(usual) * mixedFactors[random(8, p.turn*10+p.step).IntN(len(mixedFactors))])

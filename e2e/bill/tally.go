@@ -165,7 +165,6 @@ func (t *tally) add(usage promptcache.Tokens) {
 	t.Peak = max(t.Peak, usage.Prompt())
 }
 
-// hitRate is a share from 0 to 1.
 func (t *tally) hitRate() float64 {
 	if prompts := t.Tokens.Prompt(); prompts > 0 {
 		return float64(t.Tokens.Read) / float64(prompts)

@@ -62,7 +62,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// status and doctor wait some time for a hanging program, so explained runs at the same time as the function do.
+// status and doctor wait some time for a hanging program. So explained and the function do run in parallel.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup

@@ -30,7 +30,6 @@ func TestMarkMeetsAPrompt(t *testing.T) {
 		s.newSession()
 		_, took := s.prompt("One.")
 		s.newSession()
-		// The second prompt comes at about the end of the first turn.
 		late := took + spread*time.Duration(i)/time.Duration(sessions) - spread/2
 		first := make(chan error, 1)
 		go func() {

@@ -39,8 +39,7 @@ type scene struct {
 	session string
 	binary  string   // the value of MAGICCTX_HOST
 	env     []string // additional environment of OpenCode, as from the shell that started it
-	// usual is the time of a prompt without a fault.
-	usual time.Duration
+	usual   time.Duration
 	// If isTagged is true, the session has messages that the host has seen.
 	isTagged  bool
 	isMounted bool
@@ -48,9 +47,8 @@ type scene struct {
 	mark int
 
 	// mu guards notices and scripted.
-	mu      sync.Mutex
-	notices []string
-	// scripted are the answers to the next requests.
+	mu       sync.Mutex
+	notices  []string
 	scripted []mockllm.Step
 }
 
@@ -150,7 +148,6 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs the function between while no OpenCode runs.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	must(s.t, s.oc.End())
@@ -201,7 +198,6 @@ func (s *scene) newSession() {
 	s.session, s.isTagged = session, false
 }
 
-// The turn has one request. prompt returns it with the duration of the turn.
 func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	s.t.Helper()
 	before := len(s.mock.Requests())
@@ -285,7 +281,6 @@ func (s *scene) forgetNotices() {
 	s.notices = nil
 }
 
-// heard returns the notices since the last call of forgetNotices.
 func (s *scene) heard() (notices []string) {
 	if p, ok := s.oc.(*agent.Pi); ok {
 		for _, n := range p.UIRequests("notify")[s.mark:] {
@@ -348,7 +343,6 @@ func (s *scene) toolSays(want string) {
 	s.t.Errorf("the model does not hear %q", want)
 }
 
-// After these steps, the usual answers follow.
 func (s *scene) script(steps ...mockllm.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

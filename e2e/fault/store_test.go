@@ -48,7 +48,6 @@ func (s *scene) storeFaults() {
 		s.recovers()
 	})
 	s.in("no file can be opened", func() {
-		// A directory in place of the file stops even root, who can ignore file modes.
 		s.whileDown(func() {
 			must(s.t, os.Rename(path, path+".away"))
 			must(s.t, os.Mkdir(path, 0o700))

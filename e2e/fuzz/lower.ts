@@ -92,8 +92,8 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
     case "reasoning": {
       const signature = signatureOf(part)
       if (signature || model.family === "compatible") return [{ kind: "thinking", text: part.text!, signature }]
-      // Claude refuses thinking without a proof, so OpenCode sends it such thinking as a text. OpenAI does not get such
-      // thinking.
+      // Claude refuses thinking without a proof, so OpenCode sends it to Claude as a text. OpenAI does not get
+      // this thinking.
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":

@@ -234,7 +234,6 @@ type Kind struct {
 	Times    int
 }
 
-// Kinds returns the violations by profile, rule and converter, each with its shortest example.
 func (r Report) Kinds() []Kind {
 	var kinds []Kind
 	place := make(map[string]int)

@@ -60,7 +60,6 @@ func (s *Server) Bind(mode Binding, models ...string) {
 	}
 }
 
-// Thinking returns the counts of a session.
 func (s *Server) Thinking(session string) ThinkingCount {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,6 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 	return out
 }
 
-// missing returns the missing blocks in the order in which they were made.
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
 	// If a missing block could have been sent, the blocks after it would still be valid. So this block counts
 	// as present.

@@ -9,15 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A prefix is the start of a request, to which thinking is bound.
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
 	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken[j] covers the first j
 	// pieces that are not thinking.
 	chain, spoken []promptcache.Hash
-	// says holds each piece's text, thinking or call id.
-	says []string
+	says          []string
 }
 
 // A piece has its message's role but not its index, because the API joins neighbouring messages of one role.
@@ -120,7 +118,6 @@ func encoded(o object) []byte {
 	return raw
 }
 
-// piece returns an answer's block in the form in which a client sends it back.
 func (b Block) piece() (next piece, says string) {
 	o := object{"type": "text", "text": b.text}
 	next, says = piece{role: "assistant"}, b.text
@@ -139,7 +136,6 @@ func (b Block) piece() (next piece, says string) {
 	return next, says
 }
 
-// difference describes the first change before piece n since the block was made.
 func difference(was, now *prefix, n int) string {
 	switch {
 	case was.system != now.system:

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// Dialect is a wire format.
 type Dialect string
 
 const (
@@ -35,8 +34,7 @@ type Request struct {
 	Tools    []string
 	Messages []Message
 	// Blocks is the whole prompt in the order of the wire: tools, system, messages.
-	Blocks []PromptBlock
-	// Simulated is the usage by the simulated prompt cache.
+	Blocks    []PromptBlock
 	Simulated promptcache.Tokens
 	Reported  promptcache.Tokens
 	// Rule is the name of the rule that answered. If the server refused the thinking, Rule would have answered.
@@ -66,8 +64,7 @@ type Content struct {
 // A PromptBlock is a part of the request as the prompt cache sees it.
 type PromptBlock struct {
 	// Where is the place of the block, for example "tools[0]" or "messages[2].content[0]:user".
-	Where string
-	// JSON is the block without its cache marker.
+	Where      string
 	JSON       json.Value
 	Breakpoint bool
 }
@@ -92,7 +89,6 @@ func (r *Request) SystemContains(text string) bool {
 	return strings.Contains(strings.Join(r.System, "\n"), text)
 }
 
-// Breakpoints returns the places of the cache breakpoints.
 func (r *Request) Breakpoints() (where []string) {
 	for _, b := range r.Blocks {
 		if b.Breakpoint {
@@ -261,7 +257,6 @@ func toolName(raw json.Value) string {
 	return t.Name + t.Function.Name
 }
 
-// The content may be a string, a list or absent.
 func items(raw json.Value) []json.Value {
 	switch raw.Kind() {
 	case '"', '{':

@@ -35,7 +35,6 @@ func Start() *Server {
 	return s
 }
 
-// URL returns the base address, without a path.
 func (s *Server) URL() string { return s.http.URL }
 
 func (s *Server) Close() {
@@ -59,7 +58,6 @@ func (s *Server) Enqueue(steps ...Step) {
 	s.queue = append(s.queue, steps...)
 }
 
-// Requests returns the requests so far, in the order of arrival.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +71,6 @@ func (s *Server) Abandoned() <-chan struct{} {
 	return s.abandoned
 }
 
-// Reset forgets rules, queue, requests, the simulated cache and the bound thinking.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +173,6 @@ func (s *Server) ruleFor(req *Request) *Rule {
 	return nil
 }
 
-// wait returns false if the client or the server has gone.
 func (s *Server) wait(r *http.Request, step Step) bool {
 	if step.Until != nil {
 		step.Until(r.Context())

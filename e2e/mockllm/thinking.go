@@ -1,6 +1,5 @@
 package mockllm
 
-// A BlockState is the server's verdict on a thinking block.
 type BlockState int
 
 const (

@@ -33,9 +33,8 @@ const startTimeout = 90 * time.Second
 type Options struct {
 	opencodetest.Options
 	// If Source is empty, the fake is started. Otherwise Source is the directory with the source of the beta.
-	Source   string
-	Compacts bool
-	// TerminalPlugins are the paths of plugins for the beta's terminals.
+	Source          string
+	Compacts        bool
 	TerminalPlugins []string
 }
 
@@ -104,7 +103,6 @@ func (o Options) bun(ctx context.Context, dir string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// Terminal opens a session on a terminal, in a second process.
 func (s *Server) Terminal(ctx context.Context, session *Session, size pitest.Size) (*pitest.Terminal, error) {
 	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project), size)
 }

@@ -15,7 +15,6 @@ type Session struct {
 	ID     string `json:"id"`
 }
 
-// A Message has the fields that tests need.
 type Message struct {
 	ID      string     `json:"id"`
 	Type    string     `json:"type"`
@@ -45,7 +44,6 @@ func ref(model string) object {
 	return object{"providerID": provider, "id": id}
 }
 
-// Open returns the session with this id, for example after a restart.
 func (s *Server) Open(id string) *Session { return &Session{s, id} }
 
 func (s *Session) post(ctx context.Context, what string, in, out any) error {
@@ -76,7 +74,6 @@ func (s *Session) Send(ctx context.Context, text string, more object) error {
 
 func (s *Session) Wait(ctx context.Context) error { return s.post(ctx, "wait", object{}, nil) }
 
-// Prompt waits for the end of the turn.
 func (s *Session) Prompt(ctx context.Context, text string) error {
 	if err := s.Send(ctx, text, nil); err != nil {
 		return err
@@ -136,7 +133,6 @@ func (s *Session) Fork(ctx context.Context, message string) (*Session, error) {
 	return copied, s.post(ctx, "fork", in, copied)
 }
 
-// Switch makes another model answer the next prompts.
 func (s *Session) Switch(ctx context.Context, model string) error {
 	return s.post(ctx, "model", object{"model": ref(model)}, nil)
 }

@@ -115,7 +115,6 @@ func (w *world) say(s *opencode2.Session, text string, steps ...mockllm.Step) {
 	check(w.t, s.Prompt(w.ctx, text))
 }
 
-// requests leaves out the requests of other agents.
 func (w *world) requests(s *opencode2.Session) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool {
 		return r.Header.Get("X-Opencode-Session") != s.ID && r.Session() != s.ID || r.Rule != ""
@@ -244,7 +243,6 @@ func (w *world) replay() {
 
 var record = flag.String("record", "", "write the trace of the sessions to this file")
 
-// The shim starts the next host.
 func (w *world) killHost() error {
 	status, err := w.user.Status(w.ctx)
 	if err != nil {

@@ -48,7 +48,6 @@ type Info struct {
 	} `json:"error"`
 }
 
-// Part has the fields that tests need.
 type Part struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -139,7 +138,6 @@ func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message,
 	return out, nil
 }
 
-// PromptAsync returns at once.
 func (c *Client) PromptAsync(ctx context.Context, session string, p Prompt) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/prompt_async", p.body(), nil)
 }
@@ -168,7 +166,6 @@ func (c *Client) Fork(ctx context.Context, session, message string) (Session, er
 	return out, c.Call(ctx, http.MethodPost, "/session/"+session+"/fork", body, &out)
 }
 
-// Summarize runs OpenCode's own compaction and waits for its end.
 func (c *Client) Summarize(ctx context.Context, session, model string) error {
 	provider, id, _ := strings.Cut(model, "/")
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/summarize", object{"providerID": provider, "modelID": id}, nil)

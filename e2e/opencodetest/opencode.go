@@ -18,11 +18,9 @@ import (
 )
 
 type Options struct {
-	// Repo is the root of the repository, which has the node_modules.
 	Repo string
 	// Several processes may share one Home.
-	Home *Home
-	// Project is the working directory.
+	Home    *Home
 	Project string
 	MockURL string
 	// An entry of OpenCode's `plugin` list is a spec or [spec, options].
@@ -39,8 +37,7 @@ type Options struct {
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
-	// Env holds additional entries ("KEY=value").
-	Env []string
+	Env    []string
 	// Inline passes the generated configuration in an environment variable, without a list of plugins. Then the
 	// home holds only the user's files.
 	Inline bool
@@ -52,7 +49,6 @@ const startTimeout = 90 * time.Second
 // A process usually needs 0.1 s to obey SIGTERM.
 const stopTimeout = 5 * time.Second
 
-// An OpenCode is a running `opencode serve`.
 type OpenCode struct {
 	*Client
 	PID int
@@ -128,7 +124,6 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// configure returns the environment entries of the process.
 func (o Options) configure() ([]string, error) {
 	c := config(o.MockURL, o)
 	if !o.Inline {

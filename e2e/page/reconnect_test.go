@@ -132,5 +132,4 @@ func (w *wire) dashboard(ctx context.Context, size string) served {
 	return served{address, path}
 }
 
-// While the wire leads to a dashboard, the browser finds the dashboard at this address.
 func (w *wire) url(s served) string { return "http://" + w.listener.Addr().String() + "/" + s.path }

@@ -24,11 +24,9 @@ const (
 	V074 Version = "0.74"
 )
 
-// The paths are relative to the packages.
 var entries = map[Version]string{V087: "dist/bundle/cli.js", V074: "dist/cli.js"}
 
 type Program struct {
-	// Node is the path of the Node that runs Pi, and Entry the path of Pi's file.
 	Node, Entry string
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A State has the fields that tests need.
 type State struct {
 	IsStreaming  bool   `json:"isStreaming"`
 	IsCompacting bool   `json:"isCompacting"`
@@ -105,7 +104,6 @@ func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 	return turn.Wait(ctx)
 }
 
-// A Turn is a prompt that Pi has accepted.
 type Turn struct {
 	p  *Pi
 	at int // the position of the turn's first record
@@ -181,19 +179,15 @@ func (p *Pi) Records() []Record { return p.records.since(0) }
 
 // A UIRequest is a request of an extension to the user interface.
 type UIRequest struct {
-	Method string `json:"method"`
-	// Message and NotifyType belong to notify.
-	Message    string `json:"message"`
-	NotifyType string `json:"notifyType"`
-	// StatusKey and StatusText belong to setStatus.
-	StatusKey  string `json:"statusKey"`
-	StatusText string `json:"statusText"`
-	// WidgetKey and WidgetLines belong to setWidget.
+	Method      string   `json:"method"`
+	Message     string   `json:"message"`
+	NotifyType  string   `json:"notifyType"`
+	StatusKey   string   `json:"statusKey"`
+	StatusText  string   `json:"statusText"`
 	WidgetKey   string   `json:"widgetKey"`
 	WidgetLines []string `json:"widgetLines"`
 }
 
-// UIRequests returns the requests with one of these methods so far, oldest first.
 func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
 	for _, r := range p.Records() {
 		var request UIRequest
@@ -235,7 +229,6 @@ func (p *Pi) SetModel(ctx context.Context, model string) error {
 	return p.Call(ctx, "set_model", object{"provider": provider, "modelId": id}, nil)
 }
 
-// Compact runs Pi's own compaction and waits for its end.
 func (p *Pi) Compact(ctx context.Context) error { return p.Call(ctx, "compact", nil, nil) }
 
 func (p *Pi) State(ctx context.Context) (s State, err error) {
@@ -246,7 +239,6 @@ func (p *Pi) NewSession(ctx context.Context) (id string, err error) {
 	return p.replace(ctx, "new_session", nil)
 }
 
-// SwitchSession continues the session in a file.
 func (p *Pi) SwitchSession(ctx context.Context, file string) error {
 	_, err := p.replace(ctx, "switch_session", object{"sessionPath": file})
 	return err
@@ -257,7 +249,6 @@ func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
 	return p.replace(ctx, "fork", object{"entryId": entry})
 }
 
-// Clone begins a session with all messages of the current one, and returns its id.
 func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
 
 // An extension may refuse to replace the session, which is an error.

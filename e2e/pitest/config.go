@@ -62,12 +62,10 @@ func settings(o Options) object {
 	return s
 }
 
-// AgentDir returns the directory of Pi's configuration and sessions in a home.
 func AgentDir(h *opencodetest.Home) string { return filepath.Join(h.Root, ".pi", "agent") }
 
 func controlPath(h *opencodetest.Home) string { return filepath.Join(h.Root, "pitest", "control.js") }
 
-// configure returns the environment of the process.
 func (o Options) configure() ([]string, error) {
 	agent := AgentDir(o.Home)
 	for _, dir := range []string{agent, filepath.Dir(controlPath(o.Home))} {

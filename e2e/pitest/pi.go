@@ -15,13 +15,11 @@ import (
 )
 
 type Options struct {
-	// Repo is the root of the repository, which has the node_modules.
 	Repo string
 	// If Version is empty, V087 runs.
 	Version Version
 	// Several processes may share one Home, even with OpenCode.
-	Home *opencodetest.Home
-	// Project is the working directory.
+	Home       *opencodetest.Home
 	Project    string
 	MockURL    string
 	Extensions []string
@@ -42,8 +40,7 @@ type Options struct {
 	// KeepSettings does not change the settings.json in the home.
 	KeepSettings bool
 	Args         []string
-	// Env holds additional entries ("KEY=value").
-	Env []string
+	Env          []string
 }
 
 // A cold start takes 1-4 s on a loaded 2-core machine.

@@ -84,14 +84,12 @@ func (t *Terminal) Type(keys string) error {
 // PID is the process that provides the terminal. The program is its child.
 func (t *Terminal) PID() int { return t.cmd.Process.Pid }
 
-// Lines returns the lines of the screen, without blanks at their ends.
 func (t *Terminal) Lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.lines()
 }
 
-// Await waits until the screen shows all words, and returns its lines.
 func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error) {
 	for {
 		lines := t.Lines()

@@ -160,7 +160,6 @@ func (d *director) reduce(tags string) mockllm.Step {
 	return step
 }
 
-// Some of the steps have a signed thought, some a text for the user.
 func (d *director) reads(n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(d.files))
 	for range n {

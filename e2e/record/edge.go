@@ -243,7 +243,6 @@ func (d *director) reload(p *agent.Pi) {
 	d.turn("Still there?", append(d.reads(2), mockllm.Say("Still here."))...)
 }
 
-// otherSession continues in a new session, and then returns.
 func (d *director) otherSession() {
 	if d.err != nil {
 		return

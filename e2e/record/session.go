@@ -25,8 +25,7 @@ type session struct {
 
 	steps []int
 	// dropEvery is the number of steps between two times at which the model asks for drops.
-	dropEvery int
-	// summarises gives the session a historian.
+	dropEvery  int
 	summarises bool
 }
 
@@ -62,7 +61,6 @@ type recording struct {
 	agent agent.Agent
 	mock  *mockllm.Server
 
-	// record counts messages and requests.
 	messages, requests int
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// The paths in a committed trace.
 const (
 	scrubbedProject = "/project"
 	scrubbedHome    = "/home/user"

@@ -25,7 +25,6 @@ func Steps(turns []Turn) (n int) {
 }
 
 type Options struct {
-	// Project is the absolute path of the project.
 	Project string
 	Files   map[string]string
 	// Steps is the number of steps in each turn, with the closing one.
@@ -65,9 +64,8 @@ func Write(o Options) []Turn {
 
 type writer struct {
 	Options
-	random *rand.Rand
-	names  []string
-	// content is the project after the edits so far.
+	random  *rand.Rand
+	names   []string
 	content map[string]string
 	// lastRead is a file that the model has read and not edited since. OpenCode refuses edits of other files.
 	lastRead string

@@ -5,7 +5,6 @@ type Tools interface {
 	// Read reads at most limit lines of a file from the line offset on. 0 means the start of the file, or no limit.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	Bash(command, description string) (tool string, input map[string]any)
-	// Edit replaces a text that occurs once in a file.
 	Edit(path, old, edited string) (tool string, input map[string]any)
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// testTimeout allows for other tests on the same machine.
 const testTimeout = 10 * time.Minute
 
 type world struct {
@@ -103,7 +102,6 @@ func (w *world) start(r release, project string) process {
 	return p
 }
 
-// A process may be listed more than once.
 func (w *world) end(processes ...process) {
 	w.t.Helper()
 	for _, p := range processes {
@@ -120,7 +118,6 @@ func (w *world) tools() script.Tools {
 	return script.OpenCode
 }
 
-// destroy also empties the world's root for the next world.
 func (w *world) destroy(processes ...process) {
 	w.t.Helper()
 	w.end(processes...)
@@ -171,7 +168,6 @@ func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) sc
 	}
 }
 
-// serves reports whether the host has exactly these harnesses as clients.
 func serves(status schema.StatusResult, processes ...process) bool {
 	var served, want []int
 	for _, c := range status.Clients {

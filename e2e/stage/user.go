@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A User has a home, which contains the host's data directory.
 type User struct {
 	Product Product
 	Home    *opencodetest.Home
@@ -55,7 +54,6 @@ func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	}
 }
 
-// WithPlugin returns the options for OpenCode with the shim and the host at this path.
 func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 	o := u.Bare(project, mockURL)
 	o.Plugins = []any{"file://" + filepath.ToSlash(u.Product.Shim)}
@@ -69,7 +67,6 @@ func (u *User) BarePi(project, mockURL string) pitest.Options {
 	}
 }
 
-// WithPi returns the options for Pi with the shim and the host at this path.
 func (u *User) WithPi(host, project, mockURL string) pitest.Options {
 	o := u.BarePi(project, mockURL)
 	o.Extensions = []string{u.Product.PiShim}

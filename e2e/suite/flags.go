@@ -18,7 +18,6 @@ var (
 // All reports whether the tests play each session at its full length, in both harnesses and in both dialects.
 func All() bool { return *all }
 
-// Pi is the version of Pi that the tests start.
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
 // Without the flag -all, OnlyWithAll skips a test that repeats another one, which the reason names.
