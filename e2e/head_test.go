@@ -229,8 +229,7 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills this
-// host.
+// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills this host.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -44,8 +44,7 @@ func (n needle) query() string {
 
 const searched = 8
 
-// magicctx leaves some passes between two lines. So after a line, the user sends three prompts without a
-// question.
+// magicctx leaves some passes between two lines. So after a line, the user sends three prompts without a question.
 const between = 3
 
 // The user asks about each needle that the last prompt lacks. probe counts the answers that arrive by

@@ -13,8 +13,7 @@ type Overflow struct {
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if unknown.
 	PromptTokens int
-	// Family names the wording for the log.
-	Family string
+	Family       string
 }
 
 // A number outside these bounds is no limit, but an error code, a count of messages, or a size in bytes.

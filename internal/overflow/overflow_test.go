@@ -66,7 +66,6 @@ func TestEveryWordingIsUnderstood(t *testing.T) {
 		{"finish_reason: model_context_window_exceeded", 0},
 		{"The context size has been exceeded.", 0},
 		{"Context length exceeded: maximum context window is 65536", 65_536},
-		// A number outside the plausible bounds of a limit is skipped.
 		{"exceeds the limit of 512 and exceeds the limit of 128000", 128_000},
 		{"maximum prompt length is 900", 0},
 		{"maximum prompt length is 90000000", 0},

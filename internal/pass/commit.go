@@ -103,7 +103,6 @@ func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	return row
 }
 
-// row is the session's row after the pass.
 func (ps *Pass) journalLine(row store.SessionRow, head frozen.Head) store.PassRow {
 	d, w := ps.Decision, ps.Wire
 	return store.PassRow{

@@ -107,9 +107,8 @@ type Pass struct {
 	Life    route.Belief
 	Fresh   []frozen.Unit
 	// Before the pass, the head covered this number of messages.
-	Covered     int
-	refusedGone bool // see isRefusedGone
-	// The system prompt has changed since the newest stored pass.
+	Covered       int
+	refusedGone   bool // see isRefusedGone
 	SystemChanged bool
 
 	Readings pipeline.Readings

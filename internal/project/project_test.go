@@ -23,7 +23,6 @@ func run(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commits makes a repository with commits, and returns its directory and the identity of its project.
 func commits(t *testing.T, dir, name string) (repository, identity string) {
 	t.Helper()
 	repository = filepath.Join(dir, name)

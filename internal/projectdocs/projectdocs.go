@@ -27,8 +27,7 @@ type Doc struct {
 
 type Docs struct {
 	// Files shares the content of its documents with the cache, so the caller must not change it.
-	Files []Doc
-	// Refused says why the other existing documents were not read.
+	Files   []Doc
 	Refused []error
 }
 
@@ -88,7 +87,6 @@ func (r *Reader) read(dir string) (Docs, error) {
 	return docs, nil
 }
 
-// look returns nil for a document that does not exist.
 func look(root *os.Root) (found [len(names)]fs.FileInfo, now stamps) {
 	for i, name := range names {
 		if info, err := root.Lstat(name); err == nil {

@@ -164,7 +164,6 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// If a file grows after the check, it is read up to the limit and then refused.
 func TestGrowingDocumentIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "ARCHITECTURE.md", "small")

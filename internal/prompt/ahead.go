@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In this file, the harness asks for a turn's system prompt before the turn's first pass
+// This file is for harnesses that ask for a turn's system prompt before the turn's first pass
 // (SystemVocabulary.ComesFirst).
 
 // readAhead reads the facts that a pass would read, because the pass comes after the system prompt.

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The user wants the model to get an attachment with the next message.
 type attachment struct {
 	text string
 	end  func() // ends the work on a better text; it may be nil

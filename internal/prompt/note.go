@@ -15,7 +15,7 @@ const (
 	maxQuoted = 400
 )
 
-// told holds the ready notes that the model has been told of, until a pass has stored this.
+// told holds the ready notes of which the model has been told, until a pass has stored that the model knows them.
 var told = session.NewSlot[[]int64]()
 
 // tellReady tells the model once which of its notes are ready, for example a note that waited for a file. The

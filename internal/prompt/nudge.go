@@ -84,7 +84,6 @@ func (pr *Prompts) told(ctx context.Context, s *session.Session) (store.NudgeRow
 	return *r.row, nil
 }
 
-// The next stored pass stores row.
 func (r *reminded) tell(row store.NudgeRow) {
 	r.isNew = r.isNew || r.row == nil || row != *r.row
 	r.row = &row
@@ -99,7 +98,6 @@ func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original s
 	return err
 }
 
-// The text names the oldest tags that may be dropped.
 func nudgeText(file string, pile nudge.Pile) string {
 	data := struct {
 		Thousands int

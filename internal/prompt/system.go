@@ -102,8 +102,7 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
-	// binds means that the model binds its thinking.
-	binds bool
+	binds  bool
 	// isPrefixGone means that the provider no longer caches the prefix, so a new date costs nothing.
 	isPrefixGone bool
 }
@@ -116,7 +115,6 @@ func (r *systemRequest) addGuidance(text string) {
 
 const guidanceSeparator = "\n\n"
 
-// withoutGuidance returns a block as the harness wrote it.
 func withoutGuidance(block string) string {
 	own, _, _ := strings.Cut(block, guidanceSeparator+guidanceHeading)
 	return own

@@ -116,7 +116,6 @@ func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) T
 	return t
 }
 
-// A provider without breakpoints caches this many of a prompt's first tokens.
 func cacheable(r route.Route, tokens int) int {
 	switch {
 	case tokens < r.MinTokens:
@@ -134,7 +133,6 @@ func size(prefixes []prefix) int {
 	return prefixes[len(prefixes)-1].tokens
 }
 
-// longest returns the longest cached prefix, or nil.
 func (c *Cache) longest(nowMS int64, prefixes []prefix) *prefix {
 	for i := len(prefixes) - 1; i >= 0; i-- {
 		if used, ok := c.lastUse[prefixes[i].hash]; ok && !c.isExpired(nowMS, used) {
@@ -155,7 +153,6 @@ func (c *Cache) remember(nowMS int64, h Hash) {
 	c.lastUse[h] = nowMS
 }
 
-// A prefix ends with one block.
 type prefix struct {
 	hash   Hash
 	tokens int

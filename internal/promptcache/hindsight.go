@@ -21,7 +21,6 @@ type Passage struct {
 	Price schema.Price
 }
 
-// A Piece is content that a bust can remove.
 type Piece struct {
 	// Tokens is the number of tokens by which the prompt gets shorter. If the replacement is longer, for
 	// example a summary, Tokens is negative.
@@ -117,7 +116,6 @@ func LookBack(session []Passage, limit int) *Hindsight {
 	return h
 }
 
-// A token that is not in the cache has this price.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
 // last and next are the requests of two consecutive busts. removes reports whether the second bust removes something,

@@ -159,7 +159,6 @@ func (r Reader) piFiles(failed func(string, error)) (paths []string) {
 	return paths
 }
 
-// piFileAt reads only the header of a session file.
 func piFileAt(path string) (*Stored, error) {
 	f, _, err := openPlain(path)
 	if err != nil {

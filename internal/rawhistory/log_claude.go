@@ -61,7 +61,6 @@ type claudeBlock struct {
 	} `json:"source"`
 }
 
-// The content may be a string.
 func blocksOf(content json.Value) (blocks []claudeBlock) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

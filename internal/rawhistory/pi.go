@@ -31,7 +31,6 @@ func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield fun
 	return extent, nil
 }
 
-// size is the file's size.
 func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	f, err := indexPi(ctx, file, size, s.ID)
 	if err != nil {
@@ -61,7 +60,6 @@ func (f *piFile) branch() (path []int) {
 	return path
 }
 
-// edits returns the newest context_edit of each entry on a branch.
 func (f *piFile) edits(branch []int) map[int]int {
 	newest := map[int]int{}
 	for _, i := range branch {
@@ -112,7 +110,6 @@ func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	return steps
 }
 
-// The key is not numbered yet.
 func (f *piFile) keyOf(i int, edits map[int]int) string {
 	if _, edited := edits[i]; edited {
 		if message, err := f.message(i, edits); err == nil {
@@ -132,7 +129,6 @@ func numbered(key string, seen map[string]int) string {
 	return key
 }
 
-// If its message is unreadable, step returns nil.
 func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	if s.key == "" {
 		return nil, nil

@@ -70,7 +70,6 @@ type piLine struct {
 	FromID     json.Value `json:"fromId"`
 }
 
-// indexPi reads a session file once, line by line.
 func indexPi(ctx context.Context, file io.ReaderAt, size int64, session string) (*piFile, error) {
 	f := &piFile{file: file}
 	byID := map[string]int{}

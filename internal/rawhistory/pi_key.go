@@ -59,7 +59,6 @@ func shortHash(v json.Value) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// If the text is not a time, the result is nil.
 func unixMilliseconds(timestamp string) json.Value {
 	t, err := time.Parse(time.RFC3339Nano, timestamp)
 	if err != nil {

@@ -269,7 +269,6 @@ func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 	})
 }
 
-// The error names the file and the remedy.
 func TestOpenCodeDatabaseThatCannotBeRead(t *testing.T) {
 	write := func(t *testing.T, home, content string) {
 		t.Helper()

@@ -21,6 +21,7 @@ const outlined = 200
 // with a text, the letter of the text's origin follows. All other lines of a part are indented, so that no
 // content looks like the beginning of a part. For example:
 //
+//	[12] U: Why does it fail?
 //	[13] A: I look at the test.
 //	[13] call bash {"command":"go test ./..."}
 //	[13] result of bash:
@@ -88,7 +89,6 @@ const Indentation = "    "
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
-// Indent indents the lines of a text after the first.
 func Indent(text string) string { return indent.Replace(text) }
 
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {

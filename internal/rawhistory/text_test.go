@@ -77,7 +77,6 @@ func TestTextNamesWhoSaidIt(t *testing.T) {
 	}
 }
 
-// If the harness keeps content from the provider, the text only says that it exists.
 func TestWithheldWordsAreNamedAndNotShown(t *testing.T) {
 	const text, message, failed = "(a text that the user withheld from the model)", "(a message that the user withheld from the model)", "(a failed answer that the harness keeps from the model)"
 	for _, c := range []struct {

@@ -159,7 +159,6 @@ func bound(text, line string, has []string) float64 {
 	return share(has, content(line))
 }
 
-// holdsRun reports whether text holds the words of run, one directly after the other.
 func holdsRun(text, run []string) bool {
 	for i := range text {
 		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {

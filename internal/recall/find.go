@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A scope says which messages count.
 type scope struct {
 	project          string
 	harness, session string
@@ -57,7 +56,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts with a score of at least least, best first.
+// find returns the facts whose score is not below least, best first.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}

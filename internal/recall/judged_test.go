@@ -199,7 +199,6 @@ func newCourtroom(t testing.TB, file string) *courtroom {
 	return c
 }
 
-// deliver returns the line that the model gets, or "".
 func (c *courtroom) deliver(t testing.TB, n int) string {
 	t.Helper()
 	j := c.cases[n]

@@ -175,7 +175,7 @@ var (
 	assignmentWord   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// Most directories have files with these names. Alone, such a name does not say which file is meant.
+// Most directories have files with these names. Alone, the name does not say which file is meant.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
 // means reports whether a statement with the name said is about the thing with the name used.

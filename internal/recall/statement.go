@@ -89,8 +89,7 @@ var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they
 
 // Most sentences are about something else, so a class is found out only when it is needed.
 type spoken struct {
-	text string
-	// before is the previous sentence of the line.
+	text    string
 	before  string
 	hit     *index.Hit
 	class   class

@@ -19,7 +19,7 @@ const (
 // An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// The summary of the newest compaction stands for the first from messages.
+	// The summary of the newest compaction stands for the first messages. from is their number.
 	compactions, from int
 	biller            *biller
 }
@@ -82,7 +82,6 @@ func (a *alone) kept(messages []render.WireMessage, window int) int {
 	return i
 }
 
-// condensed returns the size of a message in the request for a summary.
 func condensed(m *render.WireMessage) (size int) {
 	for i := range m.Blocks {
 		part := sourcesOf(&render.WireMessage{Blocks: m.Blocks[i : i+1]})

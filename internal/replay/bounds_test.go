@@ -365,7 +365,6 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 	}
 }
 
-// gist returns the parts of the answers that do not depend on the process.
 func gist(answers []schema.WireMutation) []string {
 	var all []string
 	for _, m := range answers {

@@ -26,7 +26,6 @@ type recordedRun struct {
 	before, asked int
 }
 
-// runsOf returns the answered questions, and the number of unanswered ones.
 func runsOf(t *testing.T, trace []byte) (runs []recordedRun, unanswered int) {
 	t.Helper()
 	open := make(map[string]recordedRun)

@@ -108,7 +108,6 @@ func TestEdgeTraceHoldsItsScenes(t *testing.T) {
 	}
 }
 
-// Several tests share these replays with the recorded usage.
 var replayed = map[string]Summary{}
 
 func replayOf(t *testing.T, name string) Summary {

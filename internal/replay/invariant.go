@@ -97,7 +97,6 @@ func visible(all []render.Rendered) int {
 	return n
 }
 
-// commonPrefix counts the equal visible messages at the start of the two wires.
 func commonPrefix(a, b []render.Rendered) int {
 	n, j := 0, 0
 	for i := range a {

@@ -27,8 +27,7 @@ type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
 	Low      float64         `json:"low"`
-	// Chosen marks are those of the configuration.
-	Chosen bool `json:"chosen,omitzero"`
+	Chosen   bool            `json:"chosen,omitzero"`
 }
 
 // String returns, for example, "spending balanced, high mark 65%, low mark auto".
@@ -36,7 +35,6 @@ func (m Marks) String() string {
 	return fmt.Sprintf("spending %s, high mark %.0f%%, low mark %s", m.Spending, m.High, m.LowText())
 }
 
-// LowText returns "auto" if passes choose the low mark by price.
 func (m Marks) LowText() string {
 	if m.Low == 0 {
 		return "auto"

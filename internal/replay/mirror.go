@@ -23,7 +23,6 @@ type mirror struct {
 	pinned []string
 }
 
-// The next pass needs the rendered wire of a raw message.
 type mirrored struct {
 	key      string
 	raw      json.Value
@@ -44,7 +43,6 @@ func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err 
 	return messages, transcript.CheckSize(earlier, messages)
 }
 
-// update makes the array equal to the recorded shim's array.
 func (m *mirror) update(unchanged int, attachment json.Value) error {
 	messages, err := messagesOf(attachment, unchanged)
 	if err != nil {
@@ -122,7 +120,6 @@ func (m *mirror) isOnWire(i int) bool {
 	return i >= m.start || slices.Contains(m.pinned, m.entries[i].key)
 }
 
-// raws returns the messages as they would be sent without magicctx.
 func (m *mirror) raws() ([]render.WireMessage, error) {
 	all := make([]render.WireMessage, len(m.entries))
 	for i := range m.entries {

@@ -99,7 +99,6 @@ func money(tokens int, price float64) float64 {
 	return float64(tokens) * max(0, price) / tokensPerPrice
 }
 
-// A token that the provider cannot read from its cache has this price.
 func anew(p *Pass) float64 {
 	if p.Tokens.Write > p.Tokens.Fresh {
 		return p.price.Write

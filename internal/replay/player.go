@@ -32,7 +32,6 @@ type player struct {
 	sessions map[string]*session
 	taken    taken
 	price    schema.Price
-	// isPriced is true if the options have the price of one of the models.
 	isPriced bool
 	report   *Report
 
@@ -269,11 +268,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 }
 
 type transformed struct {
-	params schema.TransformParams
-	answer schema.WireMutation
-	// after is the array as sent to the provider.
-	after []render.Rendered
-	// grew means that the array only grew at its end.
+	params  schema.TransformParams
+	answer  schema.WireMutation
+	after   []render.Rendered
 	grew    bool
 	elapsed time.Duration
 }

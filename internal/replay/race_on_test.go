@@ -2,5 +2,4 @@
 
 package replay
 
-// The race detector slows down everything.
 const isRace = true

@@ -20,7 +20,6 @@ func newRecordedRuns(t *trace) *recordedRuns {
 	return &recordedRuns{trace: t, asked: make(map[string]*take), named: make(map[string]*take)}
 }
 
-// read returns false for a frame that belongs to no run of a hidden agent.
 func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	switch {
 	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentRun && m.ID != nil:
@@ -54,7 +53,6 @@ func (r *recordedRuns) ask(m *message) {
 	r.asked[string(m.ID)], r.named[p.Run] = t, t
 }
 
-// answer adds the step at which the answer is due.
 func (r *recordedRuns) answer(at int64, m *message) {
 	t := r.asked[string(m.ID)]
 	delete(r.asked, string(m.ID))

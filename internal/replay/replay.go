@@ -25,8 +25,7 @@ type Options struct {
 	Mode, Profile string
 	Window        int
 	// The parts of Marks that are zero keep the settings of the configuration.
-	Marks Marks
-	// Prices replaces recorded prices.
+	Marks  Marks
 	Prices Prices
 	// If Ask is nil, the recorded answers are used. With other settings, the host asks other questions than the
 	// recorded host, so the replay needs Ask. Calls of Ask may be concurrent.
@@ -70,7 +69,6 @@ func (o Options) Check() error {
 	return nil
 }
 
-// noPrice says that the options have prices, but none for the models of the trace.
 func (p *player) noPrice() error {
 	var models []string
 	for _, pass := range p.report.Passes {

@@ -45,8 +45,7 @@ type Pass struct {
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
 	// Alone is the bill of the harness's own request, and of a compaction before it.
-	Alone Alone `json:"alone"`
-	// Taken lists the edits that the pass has added.
+	Alone Alone   `json:"alone"`
 	Taken []Taken `json:"taken,omitempty"`
 	// Fold says why the pass folded the head, for example "idle", or is empty. Head is the head in the pass's
 	// wire, and History the session's summarised history.
@@ -141,22 +140,20 @@ type Summary struct {
 	Prompts             Prompts    `json:"prompts"`
 	Tokens              Tokens     `json:"tokens"`
 	RawTokens           Tokens     `json:"rawTokens"`
-	// Currency is the currency of all amounts: USD.
-	Currency string  `json:"currency"`
-	Bill     float64 `json:"bill"`
-	RawBill  float64 `json:"rawBill"`
+	Currency            string     `json:"currency"`
+	Bill                float64    `json:"bill"`
+	RawBill             float64    `json:"rawBill"`
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
 	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Saved
 	// subtracts the historian's cost, which is not part of Bill.
-	Saved   map[string]schema.Saving `json:"saved,omitempty"`
-	Regrets map[string]Regret        `json:"regrets,omitempty"`
-	// LostBlocks and LostTokens count the thinking that busts invalidated.
-	LostBlocks int       `json:"lostBlocks,omitzero"`
-	LostTokens int       `json:"lostTokens,omitzero"`
-	Folds      []Fold    `json:"folds,omitempty"`
-	Publishes  []Publish `json:"publishes,omitempty"`
+	Saved      map[string]schema.Saving `json:"saved,omitempty"`
+	Regrets    map[string]Regret        `json:"regrets,omitempty"`
+	LostBlocks int                      `json:"lostBlocks,omitzero"`
+	LostTokens int                      `json:"lostTokens,omitzero"`
+	Folds      []Fold                   `json:"folds,omitempty"`
+	Publishes  []Publish                `json:"publishes,omitempty"`
 	// AskedRuns counts the host's questions to hidden agents. MissedRuns are those that the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
@@ -193,7 +190,6 @@ func (r *Report) finish() {
 	}
 }
 
-// Summary adds up the passes.
 func (r *Report) Summary() Summary {
 	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns, Saved: r.saved, Regrets: r.regrets}
 	s.Missing = append(s.Missing, r.Missing...)

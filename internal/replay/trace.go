@@ -31,7 +31,7 @@ type step struct {
 	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// If take is set, the step is no request: the shim sent a hidden agent's answer, and only the time at counts.
+	// If take is set, the step is no request: at this time, the shim sent a hidden agent's answer.
 	take *take
 	// The recorded host did not hold the base of this transform, and made no pass. The shim then sent the whole
 	// array in a later step.
@@ -43,7 +43,6 @@ func (s *step) hasWire(wire string) bool {
 	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
 }
 
-// A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
 	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
@@ -62,7 +61,6 @@ type trace struct {
 	tellsSent bool
 }
 
-// If the trace breaks off, read returns the part before the break.
 func read(r io.Reader) (*trace, error) {
 	t := &trace{cassette: newCassette(), answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
 	asked := make(map[string]string)        // the method and params of each request of the host, by its id
@@ -126,7 +124,6 @@ func read(r io.Reader) (*trace, error) {
 	return t, nil
 }
 
-// isResync reports whether an error of the host asks for the whole array.
 func isResync(recorded json.Value) bool {
 	var e struct {
 		Code int `json:"code"`

@@ -15,7 +15,6 @@ func sized(own, raw, window int) *Pass {
 	return &Pass{Tokens: promptcache.Tokens{Read: own}, Raw: promptcache.Tokens{Read: raw}, WindowTokens: window}
 }
 
-// The unseen tokens are added to the prompts of magicctx, but not to the unmodified ones.
 func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	s := (&Report{unseen: 100, Passes: numbered(sized(800, 900, 1000), sized(900, 1000, 1000), sized(901, 1001, 1000), sized(50, 2000, 1000))}).Summary()
 	if diff := cmp.Diff([]Overflow{{Pass: 3, Prompt: 1001, Window: 1000}}, s.Overflows); diff != "" {

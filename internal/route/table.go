@@ -50,7 +50,6 @@ const shortestLife = time.Minute
 
 const day = 24 * time.Hour
 
-// docs/cache-routes.md says what each of these sources states.
 const (
 	anthropicDocs = "https://platform.claude.com/docs/en/build-with-claude/prompt-caching"
 	bedrockDocs   = "https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html"

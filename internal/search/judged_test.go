@@ -39,7 +39,6 @@ const judgedDir = "testdata/judged"
 
 var judgedNow = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// place names a message by its session and ordinal, and a commit by its subject.
 func place(session string, ordinal int, text string) string {
 	if ordinal == 0 {
 		session, _, _ = strings.Cut(text, "\n")
@@ -316,7 +315,6 @@ func (s *set) sessions(project string) {
 	s.store(c)
 }
 
-// The generated session says nothing in particular about the things of the project.
 func (s *set) generated(project string, number int) {
 	pick := func(name string) string { all := s.filler[name]; return all[s.random.IntN(len(all))] }
 	fill := func(text string) string {

@@ -36,9 +36,9 @@ const (
 	far    = 3
 	// A chunk without a term of the query needs at least this share of the best score.
 	besideAtLeast = 0.2
-	// expanded is the number of candidates whose neighbours become candidates.
-	expanded = 12
-	// A synonym of a term has this share of the term's weight. A word that says little keeps the share light.
+	expanded      = 12
+	// A synonym of a term has this share of the term's weight. A word that says little has only the share light
+	// of its weight.
 	synonym = 0.7
 	light   = 0.4
 	// If the query asks for a rule or a decision, a chunk of this kind gains this share of its score.
@@ -47,13 +47,12 @@ const (
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
 	// sense is the largest gain of a chunk for its meaning, as a share of the best score. The mean direction of
-	// the candidates is computed with fewest additional candidates without a direction. So for few candidates
-	// the mean is short.
+	// the candidates is computed as if there were fewest more candidates without a direction. So with few
+	// candidates, the mean is short.
 	sense  = 0.5
 	fewest = 10
 	// For each better hit of the same message, a hit keeps this share of its score.
 	again = 0.5
-	// least is the least share of the best score that a hit needs.
 	least = 0.1
 	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
 	// better message beside it. A commit moves in the same way towards the best message of the hour before.

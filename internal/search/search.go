@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Query says what to look for.
 type Query struct {
 	Text  string
 	Limit int
@@ -32,8 +31,7 @@ type Query struct {
 	// If IsLiteral is true, only the words of the query and their synonyms find something, and not words of a
 	// similar meaning.
 	IsLiteral bool
-	// Now is the time of the search in Unix ms.
-	Now int64
+	Now       int64
 	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without
 	// Embed, a search compares words only.
 	Embed func(ctx context.Context, space, text string) []float32
@@ -112,8 +110,7 @@ type search struct {
 	// wantsRule means that the query asks what is allowed or was decided.
 	wantsRule bool
 	found     map[int64]index.Hit
-	// meaning is the sum of the vectors of the terms.
-	meaning words.Vector
+	meaning   words.Vector
 }
 
 // A query with one of these terms asks for a rule or a decision.
@@ -164,7 +161,6 @@ func (s *search) prepare(all []string) (err error) {
 	return s.addSynonyms()
 }
 
-// If the query has other words, forgetGrammar drops the words of grammar.
 func (s *search) forgetGrammar() {
 	if telling := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.isGrammar }); len(telling) > 0 {
 		s.terms = telling
@@ -193,7 +189,7 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// If more than most chunks have the variant, it finds no candidates.
+// If the number of chunks with the variant is above most, the variant finds no candidates.
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {

@@ -222,7 +222,6 @@ func mayHold(text string) bool {
 	return run >= longWord && hasDigit
 }
 
-// hasPassword reports whether an address has an "@" before its path.
 func hasPassword(address string) bool {
 	end := strings.IndexAny(address, "/ \t\r\n\"'`<>")
 	if end < 0 {

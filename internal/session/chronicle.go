@@ -73,7 +73,6 @@ func (ss *Sessions) RefreshMemories(ctx context.Context, s *Session) error {
 	return ss.readMemories(ctx, s.Row.Project, &s.Chronicle)
 }
 
-// Published converts the compartments to the form of the pipeline.
 func (c *Chronicle) Published() *pipeline.History {
 	return &pipeline.History{Compartments: c.Compartments, Withdrawn: c.Withdrawn}
 }

@@ -50,8 +50,7 @@ type Session struct {
 	gap *gap
 	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
 	states, lasting map[any]any
-	// WireTokens is the size of the messages that the newest pass sent.
-	WireTokens int
+	WireTokens      int
 	// The newest pass could not be stored because the database was busy. The journal then has no line for its request.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
@@ -65,7 +64,6 @@ type Session struct {
 	LastPass, Thinking atomic.Int64
 }
 
-// After Forget, the next transform starts from the store.
 func (s *Session) Forget() {
 	s.Pipe, s.Known, s.Unsaved, s.Inherited = nil, false, nil, nil
 	s.Bytes.Store(0)

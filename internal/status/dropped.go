@@ -11,7 +11,6 @@ import (
 
 const maxDroppedUnits = 5000
 
-// droppedUnits returns the newest decision first.
 func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
 	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A session that has ended causes no warning, because the user cannot do anything about it.
 func TestOverdueHistoryIsAWarning(t *testing.T) {
 	const now = 10_000_000
 	st := func(overdue bool, at int64) schema.SessionStatus {

@@ -48,7 +48,6 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 // magicctx-host notes lists all promises.
 const maxPromises = 5
 
-// promisesOf lists the newest open promises, and says how one is closed.
 func promisesOf(open []chronicle.Note) (lines []string) {
 	if len(open) == 0 {
 		return nil

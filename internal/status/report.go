@@ -118,7 +118,6 @@ func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	return last
 }
 
-// hitRate returns the share of all prompt tokens that the provider read from its cache.
 func hitRate(s store.SessionRow) float64 {
 	all := s.InputTokens + s.CacheRead + s.CacheWrite
 	if all == 0 {

@@ -29,8 +29,7 @@ type saving struct {
 	// that comes from early.
 	early       int
 	earlySpared promptcache.Tokens
-	// sent is the number of billed tokens of the requests.
-	sent promptcache.Tokens
+	sent        promptcache.Tokens
 	// The saving was computed with this cliff and window.
 	cliff  route.Cliff
 	window int

@@ -72,7 +72,6 @@ func (sb *Statuses) Feature() pass.Feature {
 	}}
 }
 
-// A status lists the newest sessions.
 const statusSessions = 50
 
 // Status takes no session's lock, so it never waits for a pass.
@@ -276,7 +275,6 @@ func (sb *Statuses) publish(key store.Key) {
 	}
 }
 
-// rest returns how long the next status of a session has to wait.
 func (sb *Statuses) rest(key store.Key) time.Duration {
 	sb.publishing.Lock()
 	defer sb.publishing.Unlock()

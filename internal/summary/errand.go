@@ -194,7 +194,6 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 	return nil
 }
 
-// busyWith returns a sentence about the historian's current work in a session.
 func (h *Historian) busyWith(s *session.Session) string {
 	if e := h.errands.of(s.Key); e != nil {
 		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
@@ -331,7 +330,6 @@ func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	return answer, err
 }
 
-// keep stores the result of one chunk, and shows the progress to the user.
 func (e *errand) keep(ctx context.Context, r historian.Result) error {
 	if err := pass.Ended(ctx, "keep a summary"); err != nil { // the chunk's answer came too late
 		return err

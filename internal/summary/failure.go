@@ -55,7 +55,6 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 	}
 }
 
-// failed returns the throttle after a run whose models gave no usable answer.
 func (p *run) failed(t history.Throttle, r historian.Result) history.Throttle {
 	used := r.Usage()
 	return t.Failed(p.facts.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.facts.price, r))

@@ -168,7 +168,7 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 }
 
 // goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// running run, or 0. standing is the number of compartments that the revert has left whole.
+// current run, or 0. standing is the number of compartments that the revert has left whole.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {

@@ -55,7 +55,6 @@ func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Unco
 	return j
 }
 
-// All jobs of a session share this part.
 func (h *Historian) pattern(s *session.Session) historian.Job {
 	w := stateOf(s)
 	return historian.Job{

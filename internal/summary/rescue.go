@@ -41,7 +41,7 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. A running run would summarise the same messages a
+// extract publishes an extract of the eligible messages. The current run would summarise the same messages a
 // second time, so extract ends it.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session

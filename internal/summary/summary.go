@@ -151,8 +151,7 @@ type Options struct {
 	Clock      clock.Clock
 	Log        *slog.Logger
 	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there are no key files.
-	IndexDir string
-	// Summarises switches the runs on.
+	IndexDir   string
 	Summarises bool
 }
 

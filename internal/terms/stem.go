@@ -108,7 +108,6 @@ var derivations = []derivation{
 	{"ic", "", "ic"},
 }
 
-// byLast has the derivations by the last letter of their ending.
 var byLast = func() (all [26][]derivation) {
 	for _, d := range derivations {
 		last := d.ending[len(d.ending)-1] - 'a'

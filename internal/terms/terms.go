@@ -36,10 +36,9 @@ type splitter struct {
 	yield   func([]byte, int)
 	isQuery bool
 	place   int
-	// parts are the ends of the parts of the current word.
-	word  []byte
-	parts []int
-	stem  [maxTerm]byte
+	word    []byte
+	parts   []int
+	stem    [maxTerm]byte
 }
 
 // A word consists of letters, digits and underscores. A new part begins after an underscore, before an upper-case

@@ -60,7 +60,6 @@ func (m *merger) reset(n int) {
 	m.candidates = m.candidates[:0]
 }
 
-// at is the index of the first of the two parts.
 func (m *merger) joinNext(at int32) {
 	gone := m.next[at]
 	m.rank[gone] = noRank

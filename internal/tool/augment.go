@@ -28,8 +28,7 @@ const (
 	augmentBudget = 1_500
 	// A hit with a lower score, as a share of the best score, would hardly help.
 	leastOfBest = 0.5
-	// toldHit bounds a hit in the answer to the user, in bytes.
-	toldHit = 100
+	toldHit     = 100
 )
 
 // augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched
@@ -96,7 +95,6 @@ func (t *Tools) helpful(ctx context.Context, q search.Query) ([]search.Hit, erro
 	return slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score < leastOfBest*hits[0].Score }), err
 }
 
-// told returns a sentence and the beginning of each finding.
 func told(sentence string, findings []string) string {
 	lines := []string{sentence}
 	for _, text := range findings {

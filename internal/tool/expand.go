@@ -25,7 +25,6 @@ import (
 //go:embed ctx_expand.md
 var expandDescription string
 
-// ctx_expand shows messages of the session verbatim.
 var expandTool = tool{
 	name: transcript.ExpandTool, description: expandDescription, run: (*Tools).expand,
 	parameters: json.Value(`{"type":"object","properties":{` +
@@ -224,7 +223,6 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// The result has at most the given numbers of bytes and of line ends.
 func beginning(text string, bytes, lines int) string {
 	text = text[:runeStart(text, max(0, bytes))]
 	for end := 0; ; lines-- {

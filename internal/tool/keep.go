@@ -70,7 +70,6 @@ func (t *Tools) keep(ctx context.Context, key store.Key, p schema.KeepParams) er
 	return nil
 }
 
-// refuseKeeping returns an error that says why a piece cannot be kept, or nil.
 func refuseKeeping(s *session.Session, u *frozen.Unit, tag int, letGo bool) error {
 	switch {
 	case u == nil:

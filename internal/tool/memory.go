@@ -24,7 +24,6 @@ import (
 //go:embed ctx_memory.md
 var memoryDescription string
 
-// ctx_memory keeps facts about the project for later sessions.
 var memoryTool = tool{
 	name: transcript.MemoryTool, description: memoryDescription, run: (*Tools).memory,
 	parameters: json.Value(`{"type":"object","properties":{` +

@@ -306,5 +306,4 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 
 const keep, letGo = "keep", "let-go"
 
-// shortened returns a foreign text as a part of a choice.
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -17,7 +17,6 @@ import (
 //go:embed ctx_note.md
 var noteDescription string
 
-// With ctx_note the model postpones work without forgetting it.
 var noteTool = tool{
 	name: transcript.NoteTool, description: noteDescription, run: (*Tools).note,
 	parameters: json.Value(`{"type":"object","properties":{` +

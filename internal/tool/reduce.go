@@ -19,7 +19,6 @@ import (
 //go:embed ctx_reduce.md
 var reduceDescription string
 
-// With ctx_reduce the model drops its own tool output.
 var reduceTool = tool{
 	name: mode.ReduceTool, description: reduceDescription, run: (*Tools).reduce,
 	parameters: json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
@@ -27,7 +26,6 @@ var reduceTool = tool{
 	isOffered: func(cfg schema.Config) bool { return cfg.CtxReduceEnabled },
 }
 
-// The harness shows this title for a call of ctx_reduce.
 const reduceTitle = "marked"
 
 // reduce stores the reply together with the drops. If a shim did not receive the reply, it asks again and must

@@ -25,7 +25,6 @@ import (
 //go:embed ctx_search.md
 var searchDescription string
 
-// ctx_search searches the messages of the project's sessions.
 var searchTool = tool{
 	name: transcript.SearchTool, description: searchDescription, run: (*Tools).search,
 	parameters: json.Value(`{"type":"object","properties":{` +

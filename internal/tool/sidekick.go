@@ -145,7 +145,6 @@ func (r *sidekickRun) carryOut() {
 
 const maxCause = 300
 
-// stays says what the next message gets if the sidekick has no result.
 func (r *sidekickRun) stays() string {
 	if len(r.first) == 0 {
 		return "Your next message goes alone."
@@ -157,7 +156,6 @@ func (r *sidekickRun) tell(variant, text string, findings []string) {
 	r.Notices.Show(r.client, r.session, r.directory, variant, told(text, findings))
 }
 
-// ask lets the sidekick work until it has a result, or its time is over.
 func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 	asker := agent.Asker{
 		Runner: r.Agents, Harness: schema.Harness(r.session.Harness), Client: r.client, Directory: r.directory, Session: r.session.Session,
@@ -175,7 +173,6 @@ func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 	})
 }
 
-// The sidekick chooses from at most this number of results.
 const maxOffered = 15
 
 // The hits of the user's words come first. Then come the best hits of each query, alternately.
@@ -222,7 +219,6 @@ func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result)
 	return true, nil
 }
 
-// page returns those findings that fit into the budget, with their origins.
 func (r *sidekickRun) page(findings []sidekick.Finding) (shown int, page string) {
 	var b strings.Builder
 	budget := r.budget

@@ -78,7 +78,6 @@ type command struct {
 // A new command needs a row here.
 var commandTable = []command{augmentCommand, dreamCommand, flushCommand, menuCommand, recompCommand, statusCommand, wrapUpCommand}
 
-// Definitions returns the tools that a configuration offers.
 func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {
 	for _, t := range toolTable {
 		if t.isOffered == nil || t.isOffered(cfg) {

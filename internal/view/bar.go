@@ -29,7 +29,6 @@ func sources(t schema.TokensBySource) []source {
 	}
 }
 
-// promptOf returns the size of the prompt, which is the sum of its parts.
 func promptOf(t schema.TokensBySource) (sum int64) {
 	for _, part := range sources(t) {
 		sum += part.tokens
@@ -138,7 +137,6 @@ func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	return s.Paint(Faint, strings.TrimRight(string(line), " "))
 }
 
-// legend names the parts of the bar that are not empty.
 func (s *screen) legend(t schema.TokensBySource) {
 	var entries, painted []string
 	for _, part := range sources(t) {

@@ -78,7 +78,6 @@ const (
 	Spent     Action = "spend"
 )
 
-// These keys work on every screen.
 var actions = map[string]Action{"q": Quit, "Q": Quit, "ctrl+c": Quit, "ctrl+d": Quit, "d": Dropped, "h": Summaries, "m": Memories, "p": Spent}
 
 const keyHelp = `q         quits; ctrl-c too
@@ -98,7 +97,6 @@ the prompt again with less in it, may come from the mark "bust" on, and frees sp
 down to the mark "low". The sign … stands where a text was cut. More: docs/status.md
 `
 
-// page is the number of sessions or lines that a page key moves by.
 const page = 10
 
 // moved returns the position to which a key moves, and whether the key moves at all.
@@ -239,7 +237,6 @@ func (v Live) opened() *schema.SessionStatus {
 	return &v.Status.Sessions[i]
 }
 
-// The most important key comes first.
 func (v Live) help() []string {
 	c := v.Choice
 	switch {

@@ -83,7 +83,6 @@ func PrintHistory(w io.Writer, h HistorySession, all []chronicle.Compartment, p 
 	return s.print(w)
 }
 
-// PrintCompartments prints compartments with their longest summaries.
 func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartment, p Page) error {
 	s := p.screen()
 	s.historyHeader(h)

@@ -20,9 +20,8 @@ type Live struct {
 	AwaySince time.Time
 	Color     bool
 	ASCII     bool
-	// Program is the command that starts this program, for remedies.
-	Program string
-	Choice  Choice
+	Program   string
+	Choice    Choice
 	// Page, if not nil, covers the screen with a text.
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.

@@ -57,7 +57,6 @@ func memoryLine(m chronicle.Memory) string {
 	return fmt.Sprintf("%6d  %s%s: %s", m.ID, format.Clean(m.Category), text, format.Clean(m.Content))
 }
 
-// at is the zone of the times.
 func PrintMemory(w io.Writer, m chronicle.Memory, log []chronicle.MemoryChange, at *time.Location) error {
 	lines := []string{
 		memoryLine(m),

@@ -75,10 +75,8 @@ func NextBust(st schema.SessionStatus) string {
 	return text + markedOf(st, "; ")
 }
 
-// isDue reports whether the prompt has reached the high mark.
 func isDue(st schema.SessionStatus) bool { return st.Pressure >= st.Threshold && st.Threshold > 0 }
 
-// markedOf counts the pieces that wait for the next bust.
 func markedOf(st schema.SessionStatus, before string) string {
 	if st.Queued == 0 {
 		return ""
@@ -239,7 +237,6 @@ func Regret(all []schema.Removal, cost float64) string {
 	return text
 }
 
-// windowOf returns the limit of a prompt and the source of this limit.
 func windowOf(st schema.SessionStatus, now time.Time) string {
 	size := format.Tokens(st.ContextTokens)
 	when := ""
@@ -272,7 +269,6 @@ func cacheLifeOf(st schema.SessionStatus) string {
 	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
 }
 
-// priceOf describes the newest price that a pass has weighed.
 func priceOf(p *schema.PricedPass) string {
 	if p == nil {
 		return "none weighed yet"
@@ -284,7 +280,6 @@ func priceOf(p *schema.PricedPass) string {
 	return text
 }
 
-// thinkingOf describes the thinking that busts have lost.
 func thinkingOf(st schema.SessionStatus) string {
 	switch {
 	case !st.BindsThinking:

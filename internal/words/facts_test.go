@@ -39,7 +39,6 @@ func TestCausesAreShownInPlainWords(t *testing.T) {
 	}
 }
 
-// If magicctx costs more than it saves, the text names the cost of the historian.
 func TestLossNamesTheHistorian(t *testing.T) {
 	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
 	if got, want := Saved(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
@@ -186,7 +185,6 @@ func TestSidekickSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// The status says why the dreamer does not run.
 func TestDreamerSaysWhyItRests(t *testing.T) {
 	for want, d := range map[string]*schema.DreamStatus{
 		"": {},

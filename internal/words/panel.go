@@ -56,7 +56,7 @@ const (
 	maxBrief = 40
 )
 
-// within joins texts to at most most characters, and marks a cut at the end.
+// most is the greatest number of characters of the joined texts. within marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {
@@ -65,7 +65,6 @@ func within(most int, texts []string) string {
 	return string(line)
 }
 
-// briefOf says the most important things about a session, each in few words.
 func briefOf(st schema.SessionStatus, problems int) []string {
 	full := format.Percent(st.Pressure)
 	switch {
@@ -193,7 +192,6 @@ func memoriesOf(st schema.SessionStatus) string {
 	return text
 }
 
-// moneyOf says how much less the session has cost than without magicctx.
 func moneyOf(s *schema.Saving) string {
 	switch {
 	case s == nil:

@@ -6,7 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// rules says why a piece was taken away.
 var rules = map[string]string{
 	"queued drops":           "The model had marked it as no longer needed.",
 	"stale ctx_reduce calls": "It only marked other pieces.",

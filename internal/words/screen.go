@@ -58,7 +58,6 @@ func Screen(st schema.SessionStatus, columns int) []string {
 	return append(lines, Pieces(st, columns)...)
 }
 
-// Pieces lists the newest pieces that were taken out of the prompt.
 func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 	for i, u := range st.DroppedUnits {
 		if i == screenPieces {
@@ -125,7 +124,6 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 	return entries
 }
 
-// markCell stands in the bar at the size from which a bust may come.
 const markCell = '│'
 
 // The label of the next bust shows the mark that the bust has in the bar.

@@ -15,7 +15,6 @@ import (
 //go:embed words.bin
 var learned []byte
 
-// Width is the number of dimensions of a vector.
 const Width = 64
 
 // A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the same.

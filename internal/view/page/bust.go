@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A bustRow is one bust with the details that the page shows on a click.
 type bustRow struct {
 	Index, Pass           int
 	Verdict, Cause, Class string
@@ -88,7 +87,6 @@ func unitsOf(taken []replay.Taken) int {
 	return len(tags)
 }
 
-// resultOf says in a few words whether a bust has paid off by the end of the trace.
 func resultOf(o replay.Outcome) string {
 	switch {
 	case report.OutcomeNote(o) == "":

@@ -68,7 +68,6 @@ type mark struct {
 	Label string
 }
 
-// The passes of a session share the columns of a plot.
 type columns struct {
 	each  int // the number of passes in each column
 	width int // the number of columns; in a short session, the last columns are empty
@@ -80,7 +79,6 @@ func columnsOf(passes int) columns {
 	return columns{each, max((passes+each-1)/each, minPasses)}
 }
 
-// at returns the position of the middle of the i-th pass.
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
 // stack draws series on top of each other. The curve at the back is the sum of all, so that no gap shows

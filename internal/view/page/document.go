@@ -106,7 +106,6 @@ func newPageView(s replay.Summary, o Options) pageView {
 
 func anchor(i int) string { return "session-" + strconv.Itoa(i+1) }
 
-// bySession returns the sessions in the order of their first pass.
 func bySession(passes []*replay.Pass) ([]string, map[string][]*replay.Pass) {
 	var order []string
 	by := make(map[string][]*replay.Pass)

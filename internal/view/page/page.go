@@ -14,7 +14,6 @@ import (
 )
 
 type Options struct {
-	// Trace is the name of the trace, for the title.
 	Trace string
 }
 

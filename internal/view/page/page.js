@@ -4,7 +4,6 @@
 const sessions = [...document.querySelectorAll(".session")]
 const money = (x) => (x === 0 ? "$0" : x >= 100 ? "$" + x.toFixed(0) : x >= 0.0995 ? "$" + x.toFixed(2) : x >= 0.00995 ? "$" + x.toFixed(3) : "$" + x.toFixed(4))
 const scaled = (x) => (x < 99.95 ? String(Math.round(x * 10) / 10) : x.toFixed(0))
-// Formats a number as the page itself does, for example 999, 12.9k and 4.1M.
 const number = (n) => (n < 1000 ? String(n) : n < 999500 ? scaled(n / 1e3) + "k" : scaled(n / 1e6) + "M")
 
 class Chart {

@@ -71,7 +71,6 @@ func withoutSecrets(text string) string {
 	return text
 }
 
-// redact replaces each text in v, the value of a field.
 func redact(v reflect.Value, field string, replace func(field, text string) string) {
 	switch v.Kind() {
 	case reflect.String:

@@ -77,7 +77,6 @@ func TestSharedPageHoldsNoText(t *testing.T) {
 	}
 }
 
-// With texts, only credentials are removed.
 func TestSharedTextsHoldNoSecret(t *testing.T) {
 	secret := "ghp_" + "x7Kd92LmQ4vT8sWn3ZpR6yBh1CgJ5fUa0Ee9"
 	s := replay.Summary{Missing: []string{"token " + secret}, Detail: []*replay.Pass{{Pass: 1, Session: "ses_1", Taken: []replay.Taken{{Label: "curl " + secret}}}}}

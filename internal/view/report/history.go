@@ -72,7 +72,6 @@ func (p *printer) history(s replay.Summary) {
 	}
 }
 
-// lastPasses returns the last pass of each session, in the order of their first passes.
 func lastPasses(passes []*replay.Pass) []*replay.Pass {
 	var all []*replay.Pass
 	at := make(map[string]int)

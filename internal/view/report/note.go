@@ -38,7 +38,6 @@ func CauseOf(p *replay.Pass) string {
 	return format.Cause(p.Cause)
 }
 
-// lostNote describes the thinking that busts have lost, or returns "".
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""

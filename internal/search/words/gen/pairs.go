@@ -27,7 +27,6 @@ var noise = regexp.MustCompile(`^(\s*[A-Z][\w-]+-[Bb]y:|\(cherry picked|git-svn-
 
 var address = regexp.MustCompile(`https?://\S+|\b[0-9a-f]{7,40}\b|\S+@\S+|` + "`[^`\n]*`")
 
-// cleaned returns the lines of a text that are for people.
 func cleaned(text string) string {
 	var b strings.Builder
 	isCode := false
