@@ -29,8 +29,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The head stands for the oldest messages of a session, also after restarts of the host, a second publication,
-// a copy of the session and a revert.
+// The head replaces the oldest messages of a session. It survives restarts of the host, a second publication, a
+// copy of the session and a revert.
 func TestHead(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestLongHistory a head in OpenCode")
 	testHead(t, schema.HarnessOpenCode)

@@ -108,8 +108,8 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// The user runs the harness's own /compact. The harness's summary then stands for the messages that the harness
-// has removed, and the historian summarises the later ones.
+// The user runs the harness's own /compact. The harness's summary then replaces the removed messages, and the
+// historian summarises the later ones.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

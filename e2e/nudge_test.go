@@ -41,8 +41,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	for i := range big {
 		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), tool, input)
-		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes the
-		// execute threshold in the middle of the turn, but stays below the force level, so no pass busts.
+		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes
+		// the execute threshold mid-turn. It stays below the force level, so no pass busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
 			step.Usage.Read = 29_900

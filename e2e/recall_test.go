@@ -24,7 +24,7 @@ func TestPiRecall(t *testing.T) {
 }
 
 // One session finds out why a build fails. A second session meets the same error. A line at the end of the
-// output then says what helped, and later requests repeat the line. The first session has no such line.
+// output then says what helped, and later requests repeat the line. The first session gets no line.
 func testRecall(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

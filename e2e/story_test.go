@@ -21,7 +21,7 @@ type story struct {
 	first []int
 }
 
-// The drop in turn i takes effect at the first request of turn i+1.
+// The model asks for drops[i] in turn i. The drop takes effect at the first request of turn i+1.
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
@@ -43,7 +43,7 @@ var drops = []drop{
 }
 
 // percentAt is the pressure that the provider reports for a step. At the end of the first two turns, the pressure is
-// between the execute threshold and the force level, so the bust waits for the end of the turn. A drop frees little
+// between the execute threshold and the force level. So the bust waits for the end of the turn. A drop frees little
 // here. But from the next turn on, the reported pressure is low, as if the drop had freed much.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {

@@ -54,8 +54,7 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// Each call must have its result in the next message, each result must have its call, and no two calls may
-// share an id.
+// Each call must have its result in the next message, and each result its call. No two calls may share an id.
 func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	var open []string // the calls of the previous message

@@ -42,8 +42,8 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	return newWorldOf(t, schema.HarnessOpenCode, root, files)
 }
 
-// If two worlds use the same root one after the other, their paths are equal, and so the paths cannot make
-// their requests differ.
+// Two worlds that use the same root one after the other have equal paths. So the paths cannot make their
+// requests differ.
 func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.

@@ -25,7 +25,7 @@ func TestSentencesAreProseAndErrors(t *testing.T) {
 	}
 }
 
-// The summariser keeps the same share of each text, so a summary of its own summary keeps less.
+// The summariser keeps the same share of each text. So a summary of a summary keeps less than the first one.
 func TestSummaryOfASummaryLosesAgain(t *testing.T) {
 	var told []string
 	for i := range 2000 {

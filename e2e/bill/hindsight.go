@@ -16,7 +16,7 @@ import (
 // removals would have saved at the best times.
 //
 // A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its
-// turn. If a block was removed for another reason, it counts as ready at the time of that removal, so the best
+// turn. A block that was removed for another reason counts as ready at the time of that removal. So the best
 // time for it cannot be earlier.
 type looker struct {
 	// If isImplicit is true, the provider reads everything before the first change from its cache. Otherwise a

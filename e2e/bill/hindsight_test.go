@@ -33,9 +33,9 @@ func TestBlocksOfTheConversation(t *testing.T) {
 }
 
 // The session has six requests. The system prompt has 1,000 tokens, and each request adds 50. After the second
-// request the model asks to drop tag 1. The last request removes 49 tokens of tag 1, so the provider writes
+// request the model asks to drop tag 1. The last request removes 49 tokens of tag 1. So the provider writes
 // everything after them again: 1 + 4 x 50 tokens. At the third request, only 1 + 50 tokens would have been
-// written, and three requests would not have read the 49 tokens.
+// written. Three requests would not have read the 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}

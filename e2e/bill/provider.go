@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// A provider answers every request from a story, reports usage as a real provider would, and refuses prompts
+// A provider answers every request from a story, and reports usage as a real provider would. It refuses prompts
 // that are longer than its window.
 type provider struct {
 	billed     billed

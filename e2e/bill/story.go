@@ -12,8 +12,9 @@ import (
 
 const calls = 5
 
-// internal/tokens counts these sizes. In 60 turns, the texts without calls and results, the system prompt and
-// the tools (about 7 k) fill four fifths of a window of 64 k. A step with its call and result has about 1.1 k.
+// internal/tokens counts these sizes. The system prompt and the tools have about 7 k. With them, the texts of
+// 60 turns, without calls and results, fill four fifths of a window of 64 k. A step with its call and result
+// has about 1.1 k.
 const (
 	promptTokens     = 110
 	stepTokens       = 85

@@ -14,8 +14,8 @@ import (
 
 // If a session continues without its host, it gets a message that says so. This message is stored at the end of
 // a turn, when the user may be sending the next prompt. Each prompt must make one request, and the session must
-// get one message. The bug: if a prompt came while the message was being stored, OpenCode called the model once
-// more, with an array that ended with an answer.
+// get one message. The bug: a prompt came while the message was being stored. OpenCode then called the model
+// once more, with an array that ended with an answer.
 func TestMarkMeetsAPrompt(t *testing.T) {
 	const spread = 80 * time.Millisecond // the spread of the moments at which the second prompts come
 	s := newScene(t, schema.HarnessOpenCode)

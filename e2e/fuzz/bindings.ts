@@ -94,14 +94,14 @@ export class Bindings {
 
   /** Reports valid thinking that is not sent. */
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
-    // thinking, its removal changes no part of the last request, so such a pass is not a bust.
+    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest
+    // answer has thinking, its removal changes no part of the last request. So this pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
     // A fork has no wire before its first pass. Under pressure, this pass drops content that the original has
     // sent, and the journal does not call that a bust (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
-    // If the first request after the loss of the database was sent with a repeated prompt, its answer is bound to a
-    // prompt that the host does not know (-seed 3001).
+    // The first request after the loss of the database may be sent with a repeated system prompt. Its answer is
+    // then bound to a prompt that the host does not know (-seed 3001).
     const isAfterLoss = hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {

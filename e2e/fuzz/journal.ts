@@ -129,14 +129,15 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has
-        // pruned (-seed 1000133).
+        // Until the next usage, the host relies on the last one. So it does not notice the outputs that
+        // OpenCode has pruned (-seed 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may have been late. Then the host was not
-        // asked for the system prompt, and the shim has repeated one that the new database lacks (-seed 730006).
+        // In the first request after the loss of its database, the host may have been late. Then the host was
+        // not asked for the system prompt. The shim has repeated a system prompt that the new database lacks
+        // (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -178,16 +179,16 @@ export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Si
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   const isNear = (real: number) => {
-    // If messages come back that no request has held together, their prompt is far beyond the window, and the
-    // error of the estimate does not matter (-seed 3916314). The same holds for the first pass of a fork that
-    // frees space by force (-seed 3917387, and -seed 4019243 in Pi).
+    // Messages may come back that no request has held together. Then their prompt is far beyond the window, and
+    // the error of the estimate does not matter (-seed 3916314). The same holds for the first pass of a fork
+    // that frees space by force (-seed 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
     // If messages have come back, the host estimates the prompt from its messages. If no short prompt has shown
-    // the size of the system prompt and tools, the host does not know this size (-seed 3800056 in Pi). If a new
-    // model has counted several times as many tokens as the host, the excess counts as system prompt and tools,
-    // and the host frees space too early once (-seed 4017956 in Pi).
+    // the size of the system prompt and tools, the host does not know this size (-seed 3800056 in Pi). A new
+    // model may have counted several times as many tokens as the host. Then the excess counts as system prompt
+    // and tools, and the host frees space too early once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return

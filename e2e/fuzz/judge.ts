@@ -165,8 +165,8 @@ export class Judge {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
-    // If a compaction hid messages from a copy, and a fork of the copy shows them, most of the fork's messages
-    // are known from the first session. So the fork begins with the edits of the first session (-seed 3916047).
+    // A compaction may hide messages from a copy, and a fork of the copy may show them. Then most of the fork's
+    // messages are known from the first session, and the fork begins with its edits (-seed 3916047).
     const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
@@ -216,8 +216,8 @@ export class Judge {
     // edits must explain it.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
-      // If a revert removes the newest message that the head covers, and no host runs, the shim keeps the head for
-      // the remaining messages (-seed 720002).
+      // A revert may remove the newest message that the head covers while no host runs. Then the shim keeps the
+      // head for the remaining messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }

@@ -141,8 +141,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // If the model binds its thinking, a part of a group may remain, because each block's validity depends on the
-  // prompt before it.
+  // If the model binds its thinking, each block's validity depends on the prompt before it. So a part of a
+  // group may remain.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))

@@ -239,8 +239,8 @@ export class World {
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       const outcome = await this.step(step >= steps)
       // Pi's messages are known by their times in ms, and a real answer takes longer than 1 ms. So an answer
-      // and the message after it never have the same time, not even on two branches (-seed 4015757) or after an
-      // error (-seed 4016229).
+      // and the message after it never have the same time. This holds even on two branches (-seed 4015757) and
+      // after an error (-seed 4016229).
       while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
       if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {

@@ -1,6 +1,6 @@
-// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation: the shim
-// of OpenCode 2 leaves blank texts out, as Pi does, and a system update reaches the provider as a text of the
-// user. But OpenCode 2 sends the texts of a failed answer.
+// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation. The shim
+// of OpenCode 2 leaves blank texts out, as Pi does. A system update reaches the provider as a text of the user.
+// But OpenCode 2 sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {

@@ -46,7 +46,7 @@ const (
 	kindStreamError
 )
 
-// Functions such as Text, Thinking and Tool make a Block.
+// Functions like Text, Thinking and Tool make a Block.
 type Block struct {
 	kind      blockKind
 	text      string // the text, thinking, redacted data or error message

@@ -116,8 +116,8 @@ func dialectOf(r *http.Request) (Dialect, bool) {
 	return "", false
 }
 
-// One lock covers the recording and the choice of the answer, so that the order of arrival, the order of the
-// queue and the cache agree.
+// The order of arrival, the order of the queue and the cache must agree. So one lock covers the recording and
+// the choice of the answer.
 func (s *Server) accept(req *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ type BoundBlock struct {
 	Why   string
 }
 
-// A block is missing if it was valid in the conversation's last request, or came with its answer, and the next
-// request does not contain the block. An Absence says why.
+// A block may be valid in the conversation's last request, or come with its answer. If the next request does
+// not contain this block, the block is missing. An Absence says why.
 type Absence int
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Prompts writes the texts that the model gets besides the conversation: the guidance in the system prompt, and
-// reminders.
+// Prompts writes the texts that the model gets in addition to the conversation: the guidance in the system
+// prompt, and reminders.
 type Prompts struct{ Options }
 
 type Options struct {

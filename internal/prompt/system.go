@@ -161,8 +161,8 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 	return schema.SystemResult{System: frozen}, nil
 }
 
-// If two system prompts begin differently, the second one belongs to another agent in the same session, for
-// example to the title agent with a prompt that the user has configured.
+// If two system prompts begin differently, the second one belongs to another agent in the same session. For
+// example, the user may have configured the prompt of the title agent.
 func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	const enough = 60 // in bytes, enough for the sentence that names the agent
 	if len(a) == 0 || len(b) == 0 {

@@ -45,8 +45,8 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 // Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt
 // fits into the limit. If no choice of times achieves that, the cost is infinite.
 //
-// After a bust, the prompt depends on the time of this bust only. So the cheapest way to a bust at j is the
-// cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
+// After a bust, the prompt depends on the time of this bust only. So the cheapest way to a bust at j has three
+// parts: the cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
 func (h *Hindsight) Best() (before []int, cost float64) {
 	n := len(h.passages)
 	best := make([]float64, n+1) // best[n] is the end of the session, at which no bust is paid

@@ -21,8 +21,8 @@ import (
 // A logFormat describes how a program that is no harness stores its sessions: each in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs are the directories of the program. names are the patterns of the paths of logs in such a directory,
-	// with "%" for the id of the session.
+	// dirs are the directories of the program. names are the patterns of the paths of logs in a directory, with
+	// "%" for the id of the session.
 	dirs  func(Reader) []string
 	names []string
 	// head is called for one line after the other, until a line names the directory. If the file is no log of

@@ -75,8 +75,8 @@ type storedTool struct {
 	Error      json.Value   `json:"error"`
 }
 
-// A step is a message with the results of its calls, as the shim sends it, with some facts that OpenCode stores
-// but does not put into its array.
+// A step is a message with the results of its calls, as the shim sends it. It also has some facts that OpenCode
+// stores but does not put into its array.
 type step struct {
 	ID      string       `json:"id"`
 	Info    stepInfo     `json:"info"`
@@ -331,7 +331,7 @@ func (s *step) addTool(p *storedPart) {
 	s.Results = append(s.Results, stepResult{"tool", []toolResult{result}})
 }
 
-// The betas keep a value besides the content, and send the value if there is no content.
+// The betas also keep a value, and send it if there is no content.
 func (t *storedTool) result(isExecuted bool) (v resultValue, ok bool) {
 	content := t.Content
 	if content == nil {

@@ -46,8 +46,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// Unless the beginning of a broken line shows that it was no message, it counts as one, so that later
-	// messages keep their ordinals.
+	// Unless the beginning of a broken line shows that it was no message, it counts as one. So later messages
+	// keep their ordinals.
 	piBroken
 )
 
@@ -124,7 +124,7 @@ func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// If the file has no entry with this id, but the line directly before the new one is unreadable, parentOf
+// The file may have no entry with this id. If the line directly before the new one is unreadable, parentOf then
 // assumes that this line is the parent.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {

@@ -91,8 +91,8 @@ func (f *finder) weight(n int) float64 {
 	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
 }
 
-// A statement answers a line of a prompt only if it has this share of the line's terms, by weight, and at least
-// two other terms.
+// A statement answers a line of a prompt only if it has this share of the line's terms, by weight. It must also
+// have at least two other terms.
 const (
 	coverage = 0.6
 	addition = 2
@@ -170,7 +170,7 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// A statement is answered anew if a later statement about the same terms revokes it, or says nearly the same.
+// A later statement about the same terms may revoke a statement, or say nearly the same. Then isAnsweredAnew is true.
 func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
 	has := content(s.text)
 	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })

@@ -17,7 +17,7 @@ const (
 	minQuote = 30
 )
 
-// harness and session are those of the model that gets the line.
+// harness and session name the session of the model that gets the line.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
 	if f.harness != harness || f.session != session {

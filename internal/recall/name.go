@@ -90,8 +90,8 @@ var (
 
 func cleanPath(p string) string { return strings.TrimPrefix(path.Clean(p), "./") }
 
-// isSymbol reports whether a word has an inner capital, an underscore, or digits after letters, so that people
-// do not use it as a word.
+// A word with an inner capital, an underscore, or digits after letters is a symbol, because people do not write
+// other words like this.
 func isSymbol(word string) bool {
 	if len(word) < 4 || !strings.ContainsFunc(word, unicode.IsLetter) || strings.Contains(word, "/") {
 		return false
@@ -131,8 +131,8 @@ var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dl
 // No rule is about these programs, mostly because they only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
-// commandOf returns the part of a command line that says what it does, for example "npm run lint" for "cd web
-// && CI=1 npm run lint --fix". If all programs are in glance, it returns "".
+// commandOf returns the part of a command line that says what it does. For "cd web && CI=1 npm run lint --fix"
+// this is "npm run lint". If all programs are in glance, it returns "".
 func commandOf(line string) string {
 	for _, part := range commandSeparator.Split(line, -1) {
 		words := strings.Fields(part)

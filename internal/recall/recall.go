@@ -80,8 +80,8 @@ type told struct {
 
 var lines = session.NewSlot[told]()
 
-// decide adds a line to the newest unit that the provider has not seen, if an earlier message knows something about
-// the new content. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
+// If an earlier message knows something about the new content, decide adds a line to the newest unit that the provider
+// has not seen. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
 func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if r.Dir == "" || s.Mode().IsSubagent || s.Row.Project == "" {

@@ -25,9 +25,9 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// A line says the same as a sentence if it has most of the sentence's terms, all of those in asked, and some of
-// the others. If a rule has no other terms, the line must be a rule, too: otherwise a prompt that asks for the
-// forbidden thing would count.
+// A line says the same as a sentence if it has most of the sentence's terms, all terms in asked, and some of
+// the others. A rule may have no other terms. Then the line must be a rule, too: otherwise a prompt that asks
+// for the forbidden thing would count.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true

@@ -117,7 +117,7 @@ func (c *cassette) work(change int) {
 }
 
 // A host looks for words in an error to find out whether the provider was overloaded. A question's name could
-// contain such a word, so errNotRecorded does not name the question.
+// contain one of these words, so errNotRecorded does not name the question.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements agent.Cassette. It waits until the replay reaches the recorded answer.

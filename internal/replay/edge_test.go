@@ -48,8 +48,8 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	}
 }
 
-// The first pass for the other model is hard, even though its wire extends the last one, because that model's
-// provider has nothing cached.
+// That model's provider has nothing cached. So the first pass for the other model is hard, even though its wire
+// extends the last one.
 func TestOtherModelIsHardBothWays(t *testing.T) {
 	var models []string
 	for _, p := range replayOf(t, edgeTrace).Detail {

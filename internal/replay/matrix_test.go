@@ -27,9 +27,9 @@ func (a anyway) String() string {
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
 // With -whole, anyways returns all traces in all modes with all profiles. Otherwise it returns all combinations
-// of the short trace, every fourth one of the other traces, two of the long trace and one of Pi's. The trace
-// with a historian has two combinations, in which the host asks questions that the trace does not contain. The
-// windows are so small that pressure rises again and again.
+// of the short trace, two of the long trace and one of Pi's. Of the other traces, it returns every fourth
+// combination. The trace with a historian has two combinations, in which the host asks questions that the trace
+// does not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -56,8 +56,8 @@ func anyways() []anyway {
 	return all
 }
 
-// In every mode, for every provider and window: each bust has a reason, no provider would refuse a wire, each
-// pressure episode has at most one bust of the host, and space is freed when it is needed.
+// In every mode, for every provider and window: each bust has a reason, and no provider would refuse a wire.
+// Each pressure episode has at most one bust of the host, and space is freed when it is needed.
 func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
 	if isRace {

@@ -53,7 +53,7 @@ type Pass struct {
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
 	// Published lists the publications of history since the previous pass, oldest first. If the replay asks no model,
-	// the list includes a publication that this pass caused, although the pass's wire does not show it yet.
+	// this pass may cause a publication. Then the list includes it, although the pass's wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, and CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
@@ -89,8 +89,8 @@ type Publish struct {
 	schema.HistoryPublish
 }
 
-// The trace does not contain the question of a MissedRun, so the run failed in the replay. The host asks such a
-// question if it decides differently from the recorded host, for example because of another window.
+// The trace does not contain the question of a MissedRun, so the run failed in the replay. The host asks
+// another question if it decides differently from the recorded host, for example because of another window.
 type MissedRun struct {
 	// Pass is the newest pass before the question.
 	Pass    int    `json:"pass"`

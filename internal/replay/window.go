@@ -10,9 +10,9 @@ type Prompts struct {
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
-	// Unseen, so in reality the refusal may come earlier. If the recording shows that the provider accepted a
-	// prompt 100 tokens above the window, a later unmodified prompt counts as refused only if it is more than
-	// 100 tokens above the window.
+	// Unseen, so in reality the refusal may come earlier. The recording may show that the provider accepted a
+	// prompt 100 tokens above the window. Then a later unmodified prompt counts as refused only if it is more
+	// than 100 tokens above.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

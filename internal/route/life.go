@@ -14,8 +14,8 @@ type Belief struct {
 	Source schema.CacheLifeSource
 }
 
-// Believe estimates the life of a prefix from four sources: the user's configuration (or nil), the life learned
-// from reported usage, the time for which the harness keeps an idle prefix warm, and the table.
+// Believe estimates the life of a prefix. The user's configuration, if not nil, decides alone. Otherwise the life
+// comes from reported usage and the table. If the harness keeps an idle prefix warm for longer, this time is the life.
 func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
 	if configured != nil {
 		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}

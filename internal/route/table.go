@@ -13,7 +13,7 @@ type Route struct {
 	// Shortest and Longest bound the life that can be learned from reported usage. Longest is the longest life
 	// that the provider documents.
 	Shortest, Longest time.Duration
-	// Write and Read are the prices of a token that is written to or read from the cache, as factors of the price of
+	// Write and Read are prices of a token that is written to or read from the cache. They are factors of the price of
 	// an uncached token. If writing costs nothing extra, Write is 1, and the provider does not report writes.
 	Write, Read float64
 	// MinTokens is the length of the shortest prefix that is cached.
@@ -25,7 +25,7 @@ type Route struct {
 	// every cached prefix.
 	Lookback int
 	// If the provider caches without marks, the cached part of a prompt grows beyond MinTokens in steps of Step
-	// tokens, or 0 if no steps are documented.
+	// tokens. 0 means that no steps are documented.
 	Step   int
 	Source string
 	// Cliff depends on the model only, so the table has none (see Of).
@@ -38,10 +38,10 @@ type Route struct {
 }
 
 // assumedLife is used if no document names a life. It is rather long, because the two possible errors differ in
-// price. Let w and r be the prices of writing and reading, S the number of tokens that stay, and D the number
-// of tokens that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we think
-// that a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D. Besides,
-// only the second error shows in the reported usage and so corrects itself.
+// price. Let w and r be the prices of writing and reading. Let S be the number of tokens that stay, and D the
+// number that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we think that
+// a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D. Also, only the
+// second error shows in the reported usage and so corrects itself.
 const assumedLife = 30 * time.Minute
 
 // shortestLife bounds every learned life. Two steps of a turn are often a minute apart, and with a shorter life

@@ -39,7 +39,7 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// neighbours lets the terms of each message count, in part, for the candidates beside it.
+// neighbours lets the terms of each message count, in part, for the candidates near this message.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -53,8 +53,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move raises the total of a message towards that of a better message beside it. It raises the total of a
-// commit towards that of the best message of its project in the hour before.
+// move raises the total of a message towards the total of a better message near it. For a commit, it does so
+// with the best message of the commit's project in the hour before.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

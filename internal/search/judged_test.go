@@ -32,9 +32,9 @@ var (
 	tuning = flag.Bool("tuning", false, "leave out the held-out queries of the judged set, and print each other query that is not perfect")
 )
 
-// The judged set has sessions of five projects, and queries with the grades of the messages that answer them,
-// from 1 (helps) to 3 (answers). The files tuning.queries and more.queries tune the rank. The queries of
-// heldout.queries only measure it: for tuning, run the test with -args -tuning, and do not look at them.
+// The judged set has sessions of five projects, and queries with the grades of the messages that answer them, from 1
+// (helps) to 3 (answers). The files tuning.queries and more.queries tune the rank. The queries of heldout.queries only
+// measure it. For tuning, run the test with -args -tuning, and do not look at heldout.queries.
 const judgedDir = "testdata/judged"
 
 var judgedNow = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -270,8 +270,8 @@ func newSet(t *testing.T) *set {
 	return s
 }
 
-// An entry is a text of the user ("u") or the agent ("a"), a command with its status and output ("run"), or a
-// file that is read or edited.
+// An entry is a text of the user ("u") or the agent ("a"), or a command with its status and output ("run"). It
+// may also be a file that is read or edited.
 type entry struct {
 	kind, label, text string
 	status            int

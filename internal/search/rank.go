@@ -30,8 +30,7 @@ const (
 	coverage = 0.8
 	// If only the message before the chunk has a term, this share of the term's weight counts.
 	inContext = 0.35
-	// If only a message beside the chunk, at most far messages away, has a term, this share of the term's score
-	// counts.
+	// If only a message at most far messages away has a term, this share of the term's score counts.
 	nearby = 0.3
 	far    = 3
 	// A chunk without a term of the query needs at least this share of the best score.
@@ -55,7 +54,7 @@ const (
 	again = 0.5
 	least = 0.1
 	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
-	// better message beside it. A commit moves in the same way towards the best message of the hour before.
+	// better message near it. A commit moves in the same way towards the best message of the hour before.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
@@ -130,7 +129,7 @@ func lowerRepeated(hits []*scored) {
 	sortHits(hits)
 }
 
-// The answer to a question may have none of its words. So the messages beside the best candidates become
+// The answer to a question may have none of its words. So the messages near the best candidates become
 // candidates, too.
 func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	best := make([]*scored, len(all))
@@ -200,23 +199,24 @@ type ranking struct {
 	refs map[string][]ref
 }
 
-// A ref says how much a term of a text counts for a term of the query, which is given by its number: from 0 to 1.
+// A ref says how much a term of a text counts for a term of the query, from 0 to 1. term is the number of the
+// query's term.
 type ref struct {
 	term  int
 	share float64
 }
 
-// A scored is a candidate. By term of the query, own has the scores for terms in the candidate, and near the
-// scores for terms in a message beside it.
+// A scored is a candidate. Both own and near have a score for each term of the query: own for terms in the
+// candidate, near for terms in a message near it.
 type scored struct {
 	index.Hit
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's weight that terms in the candidate or beside it cover.
+	// covered is the share of the query's weight that terms in the candidate or near it cover.
 	covered, total float64
 	about          words.Vector
-	// isBeside means that the chunk was found beside a candidate, and not by a term.
+	// isBeside means that no term found the chunk. It was found near another candidate.
 	isBeside bool
 }
 

@@ -3,7 +3,7 @@ package search
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
 // addSense adds to the total of each candidate its gain for its meaning. A short text says little of its
-// subject, so the vectors of the messages beside it count, too. What the candidates have in common does not
+// subject, so the vectors of the messages near it count, too. What the candidates have in common does not
 // distinguish them, so all directions are taken relative to their mean. The meaning helps where the words fail:
 // the more of the query's words the best candidate has, the less the meaning counts.
 func (s *search) addSense(all []scored) {
@@ -35,7 +35,7 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// A direction is that of the candidate together with the messages beside it.
+// A direction counts the candidate together with the messages near it.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

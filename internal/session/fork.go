@@ -54,8 +54,8 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// This number of the copy's first messages are compared with other sessions. One message would not be enough:
-// if the harness has compacted the original after its newest pass, the copy begins with a summary that no pass
+// This number of the copy's first messages are compared with other sessions. One message would not be enough.
+// If the harness has compacted the original after its newest pass, the copy begins with a summary that no pass
 // of the original has seen.
 const lookedFor = 4
 
@@ -197,8 +197,8 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides. These count as having the same keys as in the original. If
-// the head covers messages that the copy does not have, historyOfCopy returns the head without the key of its last
+// harness, it also has the messages that the summary hides. These count as having the same keys as in the
+// original. If the head covers messages that the copy does not have, the head loses the key of its last
 // message, as after a revert. Then the copy's first pass makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory

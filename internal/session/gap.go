@@ -24,9 +24,10 @@ type gap struct {
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages follow
-// the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's first message,
-// if the messages of a stored compartment are gone, or if those of a withdrawn compartment are back.
+// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages
+// follow the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's
+// first message. It is also false if the messages of a stored compartment are gone, or the messages of a
+// withdrawn compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false

@@ -15,8 +15,8 @@ func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 }
 
 // Enter notes the directory of a session and, if known, the identity of its project. A session of a
-// repository's project keeps this project even if the directory now seems to be in no repository, for example
-// because another user owns it now. If the project of a running session changes, Enter reads the new project's
+// repository's project keeps this project even if the directory now seems to be in no repository. For example,
+// another user may own it now. If the project of a running session changes, Enter reads the new project's
 // memories. The caller holds the session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)

@@ -22,8 +22,7 @@ func (s *Session) SystemComesFirst() bool {
 	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// If the system prompt of this turn's requests differs from that of the newest stored pass, the next stored
-// pass is a bust.
+// If this turn's requests have another system prompt than the newest stored pass, the next stored pass is a bust.
 func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
 
 // IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.

@@ -106,8 +106,7 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 	return saved
 }
 
-// If a prompt is larger than this share of the window, in percent, it does not fit together with the harness's
-// own prompt and tools.
+// A prompt above this share of the window, in percent, does not fit together with the harness's own prompt and tools.
 const unfitShare = 90
 
 // toldOf is the newest prompt for which the user was told that it does not fit into the window.

@@ -20,9 +20,8 @@ type saving struct {
 	upTo, passes int
 	// If nothing had been dropped or replaced by a summary, the next prompt would be larger by dropped tokens.
 	dropped int
-	// spared is the difference between two bills: the billed tokens of the requests without magicctx, minus
-	// those of the actual requests. It can be negative, because a bust makes the provider write tokens that it
-	// would have read.
+	// spared is the number of billed tokens of the requests without magicctx, minus the number with magicctx.
+	// It can be negative, because a bust makes the provider write tokens that it would have read.
 	spared promptcache.Tokens
 	// early is the part of dropped that busts for rent have removed since the last bust for another reason.
 	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
@@ -64,7 +63,7 @@ func (v saving) add(p store.BilledPass) saving {
 }
 
 // without returns the tokens that would have been billed for a request with the dropped tokens in its prompt.
-// If sparesBust is true, the request would also have had no bust, and the provider would have read from its
+// If sparesBust is true, the request would also have had no bust. Then the provider would have read from its
 // cache the tokens that it has written again.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))

@@ -46,8 +46,8 @@ type errand struct {
 	finish func(context.Context, *session.Session) (string, error)
 	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
 	kept func() string
-	// After the user has cancelled the errand, discard removes stored data that is not visible yet. If the
-	// errand stores no such data, discard is nil.
+	// After the user has cancelled the errand, discard removes stored data that is not visible yet. If there is
+	// no invisible data, discard is nil.
 	discard func(context.Context) error
 
 	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest notice.

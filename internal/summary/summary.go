@@ -59,7 +59,7 @@ type state struct {
 	// askedAt is the tag counter at the last check whether a run should begin (history.Trigger).
 	askedAt int
 	// askedLevel is the level of usage at that time. If the level has risen since, the bust that could show a
-	// new compartment is near, so the host checks again at once.
+	// new compartment is near. So the host checks again at once.
 	askedLevel history.Level
 	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int

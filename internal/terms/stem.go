@@ -2,10 +2,10 @@ package terms
 
 import "bytes"
 
-// Stem returns the stem of a lower-case word: without the endings of English plurals and verbs, without a final
-// e, and without the endings that make a noun or an adjective from a verb. So "caches" and "caching" have the
-// stem of "cache", and "migration" that of "migrate". A stem need not be a word: a text and a query must only
-// get the same stem. Stem may write to the word's bytes.
+// Stem returns the stem of a lower-case word, without the endings of English plurals and verbs, and without a
+// final e. It also removes the endings that make a noun or an adjective from a verb. So "caches" and "caching"
+// have the stem of "cache", and "migration" has the stem of "migrate". A stem need not be a word: a text and a
+// query must only get the same stem. Stem may write to the word's bytes.
 func Stem(word []byte) []byte {
 	if len(word) < 4 || !isPlainWord(word) {
 		return word
@@ -63,7 +63,7 @@ func withoutDouble(word []byte) []byte {
 type derivation struct{ ending, long, short string }
 
 // An ending comes before any shorter ending that it ends with. If at least two syllables remain, long replaces
-// the ending, otherwise short does. The endings are some of those of Porter's stemmer.
+// the ending, otherwise short does. Porter's stemmer has these endings, too.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

@@ -41,9 +41,9 @@ type splitter struct {
 	stem    [maxTerm]byte
 }
 
-// A word consists of letters, digits and underscores. A new part begins after an underscore, before an upper-case
-// letter that follows two lower-case ones or begins a lower-case word (as the P in HTTPParser), and between letters
-// and digits if the digits come first. So sha256, iPad and URLs are one part, and 256MB are two.
+// A word consists of letters, digits and underscores. A new part begins after an underscore, and after digits
+// before a letter. It also begins before an upper-case letter that follows two lower-case ones, or that begins
+// a lower-case word (as the P in HTTPParser). So sha256, iPad and URLs are one part, and 256MB are two.
 func (s *splitter) split(text string) {
 	var last kind
 	for i := 0; i < len(text); {

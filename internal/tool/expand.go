@@ -93,8 +93,8 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 
-// sourceFor returns the source of the raw messages of a session, or of another session of its project, and the
-// size of the window in tokens, or 0.
+// sourceFor returns the source of the raw messages of a session, or of another session of its project. It also
+// returns the size of the window in tokens, or 0.
 func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other string) (source session.RawSource, limit int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -278,7 +278,7 @@ func borderOf(text string) string {
 }
 
 // render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The border is
-// made from the hash of the text, so the text cannot contain it, and no message can pretend that the record has ended.
+// made from the hash of the text, so the text cannot contain it. So no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays

@@ -39,7 +39,7 @@ type TextPage struct {
 
 const maxRequests = 200
 
-// A request may stand for several that came between two answers of the host.
+// Several requests that came between two answers of the host are one request here.
 type request struct {
 	number, count int
 	at            int64 // Unix ms

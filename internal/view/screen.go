@@ -21,9 +21,8 @@ const (
 type screen struct {
 	width, height int
 	now           time.Time
-	// If sessions of several harnesses are shown, each session names its harness.
-	namesHarness bool
-	program      string // the command that starts this program
+	namesHarness  bool
+	program       string // the command that starts this program
 	// inASCII draws with ASCII only. isPlain leaves out the bar, for a screen reader.
 	inASCII, isPlain bool
 	Painter
@@ -40,7 +39,6 @@ func (s *screen) joined() string {
 
 func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
 
-// room returns the number of free lines above the footer.
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
 // Screen draws live data as at most height lines of at most width columns, without a newline at the end. below
@@ -195,7 +193,6 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 
 const listLines = 4
 
-// sessions draws the card of one session and, below it, as much of the list as fits.
 func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	shown := c.apply(st.Sessions)
 	if len(shown) == 0 {

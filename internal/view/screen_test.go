@@ -294,7 +294,6 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
-// solid draws the parts of the bar and of its legend as a screen with colours draws them.
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })

@@ -113,7 +113,6 @@ func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location)
 	return out
 }
 
-// PrintSpend prints a sentence, a bar for each day, and a table.
 func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	s := p.screen()
 	total := spent.Total

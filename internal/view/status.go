@@ -23,8 +23,7 @@ type Page struct {
 	// NamesHarness makes the page of one session name its harness. A page of several sessions names them if
 	// they belong to several harnesses.
 	NamesHarness bool
-	// Program is the command that starts this program, for remedies.
-	Program string
+	Program      string
 }
 
 func (p Page) screen() screen {

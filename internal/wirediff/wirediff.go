@@ -47,7 +47,7 @@ type Change struct {
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
-	// First and Last are the messages that summaries stand for since the request, or 0 for any other change.
+	// Since the request, summaries replace the messages from First to Last. For any other change, both are 0.
 	First int `json:"first,omitzero"`
 	Last  int `json:"last,omitzero"`
 }
@@ -55,8 +55,7 @@ type Change struct {
 // A Text is one form of a piece, or its beginning.
 type Text struct {
 	Text string `json:"text"`
-	// More counts the bytes that were left out.
-	More int `json:"more,omitzero"`
+	More int    `json:"more,omitzero"`
 	// Note replaces a text, for example "not sent".
 	Note string `json:"note,omitzero"`
 }
@@ -127,7 +126,6 @@ func (r Request) edited() map[int]editOf {
 	return all
 }
 
-// summarised returns one change for each summary that replaces messages since this request.
 func (r Request) summarised() (all []Change) {
 	for _, c := range r.Summaries {
 		first, last := max(c.Start, r.Covered+1), min(c.End, r.Through)
@@ -234,7 +232,6 @@ func (r Request) lost(e editOf) Change {
 	}
 }
 
-// A part that is not sent has an empty form.
 func formOf(p *transcript.Part) string {
 	if p == nil {
 		return ""
@@ -260,7 +257,6 @@ func formOf(p *transcript.Part) string {
 	return p.Text
 }
 
-// textOf returns a text that is safe to show, or its beginning.
 func textOf(text, note string) Text {
 	cut := strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 	return Text{Text: format.CleanLines(cut), More: max(0, len(text)-maxText), Note: note}

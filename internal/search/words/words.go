@@ -10,7 +10,7 @@ import (
 )
 
 // gen/learn.py makes learned: the number of terms and of dimensions, the terms, the scales of their vectors,
-// the vectors, and for each term the number of its neighbours and the neighbours.
+// and the vectors. Then the number of neighbours and the neighbours follow for each term.
 //
 //go:embed words.bin
 var learned []byte

@@ -125,7 +125,7 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// With the average, the area below the curve, which stands for the bill, stays right.
+// The area below the curve shows the bill. With the average, this area stays right.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {

@@ -15,7 +15,7 @@ type Timeline struct {
 	Context plot
 	Cache   plot
 	Costs   plot
-	// Parts is the legend of Context, and Legend that of Cache, with the values of the newest request.
+	// Parts is the legend of Context, and Legend the legend of Cache. Both have the values of the newest request.
 	Parts   []reading
 	Legend  []reading
 	Marks   []mark // of the x-axis

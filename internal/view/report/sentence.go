@@ -57,9 +57,9 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session with which a saving is compared. For the unmodified session, it returns "". If a
-// provider would have refused the unmodified session, the saving is compared with a session in which nothing is
-// dropped until the window is full.
+// beside names the session with which a saving is compared. For the unmodified session, it returns "". A
+// provider may have refused the unmodified session. Then the saving is compared with a session in which nothing
+// is dropped until the window is full.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""
@@ -67,7 +67,6 @@ func beside(z replay.Prompts) string {
 	return " against dropping nothing until the window is full"
 }
 
-// ofHistorian names the historian's part of a bill, or returns "".
 func ofHistorian(v schema.Saving) string {
 	if v.Historian == 0 {
 		return ""

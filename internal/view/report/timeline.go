@@ -111,7 +111,6 @@ func (p *printer) pass(q *replay.Pass, isOver bool) {
 	}
 }
 
-// noteIndent aligns a note with the verdict of its pass.
 const noteIndent = "      "
 
 func (p *printer) run(passes []*replay.Pass, isOver bool) {
