@@ -51,7 +51,6 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	}
 }
 
-// dialects holds the converter of each session.
 func (w *world) judgeTraces(j *judge.Judge, dir, harness string, dialects map[string]string) (passes int) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))

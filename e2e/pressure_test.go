@@ -277,7 +277,6 @@ func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passe
 	}
 }
 
-// The image stays until the user's flush drops it.
 func withImage(d *drive) {
 	d.open()
 	d.worker.until(relieved(1))

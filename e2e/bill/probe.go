@@ -109,7 +109,6 @@ type lineCount struct {
 	Tokens promptcache.Tokens
 }
 
-// known holds the lines of earlier requests.
 func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
 	for _, m := range messages {
 		for _, content := range m.Content {

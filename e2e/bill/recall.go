@@ -74,7 +74,6 @@ type recall struct {
 	LostKinds   map[string]int `json:"lost_kinds,omitempty"`
 }
 
-// reader holds all texts that ctx_expand has shown.
 func recallOf(turn int, s sighting, reader string) recall {
 	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), PromptKinds: map[string]int{}, LostKinds: map[string]int{}}
 	for i, n := range s.Told {

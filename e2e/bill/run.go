@@ -39,7 +39,6 @@ var (
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
 
-// The historian uses the session's model.
 func (r run) settings() string {
 	return fmt.Sprintf(`{"historian": {"disable": %t}, "spending": %q}`, !r.historian, r.spending)
 }
@@ -65,9 +64,8 @@ type result struct {
 	Name     string
 	variant  variant
 	Duration time.Duration
-	// recalls count the needles after some of the turns.
-	recalls []recall
-	Turns   int // the number of turns in the story
+	recalls  []recall
+	Turns    int // the number of turns in the story
 	tally
 	// lines are the lines that magicctx has delivered, and lineShare is their share of the bill. Both include
 	// the user's questions about the needles.

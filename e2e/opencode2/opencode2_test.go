@@ -204,7 +204,6 @@ func playQueue(w *world) {
 	w.extends(requests)
 }
 
-// further holds the model's later answers.
 func (w *world) interject(s *opencode2.Session, delivery string, further ...mockllm.Step) {
 	w.t.Helper()
 	sent := make(chan struct{})

@@ -143,7 +143,6 @@ func (s *Session) Shell(ctx context.Context, command string) error {
 	return s.post(ctx, "shell", object{"command": command}, nil)
 }
 
-// Synthetic adds a text that nobody has typed.
 func (s *Session) Synthetic(ctx context.Context, text string) error {
 	return s.post(ctx, "synthetic", object{"text": text, "resume": false}, nil)
 }

@@ -68,7 +68,6 @@ func (m Message) Err() error {
 	return fmt.Errorf("%s: %s", m.Info.Error.Name, m.Info.Error.Data)
 }
 
-// Text returns the text parts, joined by newlines.
 func (m Message) Text() string {
 	var texts []string
 	for _, p := range m.Parts {

@@ -74,7 +74,6 @@ type Entry struct {
 
 type Prompt struct {
 	Text string
-	// PNGs are images that are attached to the text.
 	PNGs [][]byte
 	// While the model works, a prompt needs the Behaviour "steer" or "followUp".
 	Behaviour string

@@ -93,7 +93,6 @@ func Start(ctx context.Context, o Options) (*Pi, error) {
 	return p, nil
 }
 
-// The arguments of the options come last.
 func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := Find(ctx, o.Repo, cmp.Or(o.Version, V087))
 	if err != nil {

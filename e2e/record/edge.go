@@ -118,7 +118,6 @@ func (d *director) overflow() {
 	d.turn("Only a little of it then.", append(d.reads(1), mockllm.Say("Done."))...)
 }
 
-// The provider fails after it has begun to answer.
 func (d *director) brokenAnswer() {
 	d.failingTurn("Explain it.", mockllm.Step{Blocks: []mockllm.Block{
 		mockllm.Thinking("Where do I begin?", "c2lnbmF0dXJlLSVvdmVy"),

@@ -89,7 +89,6 @@ func (r *reminded) tell(row store.NudgeRow) {
 	r.row = &row
 }
 
-// A fork begins with the original's reminders.
 func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original store.Key) error {
 	row, err := pr.Store.Nudge(ctx, original)
 	if err == nil {

@@ -113,7 +113,6 @@ func (r Reader) files(ctx context.Context, failed func(string, error)) (all []So
 	return all
 }
 
-// For a file without a session, read returns nil.
 func filesWith(ctx context.Context, harness schema.Harness, paths []string, read func(path string) (*Stored, error), failed func(string, error)) (all []Source) {
 	at := map[string]time.Time{}
 	for _, path := range paths {

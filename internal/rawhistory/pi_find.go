@@ -43,7 +43,6 @@ func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
 	return "", fmt.Errorf("%w: no session file of Pi for it in %s; if Pi keeps its sessions elsewhere, set PI_CODING_AGENT_SESSION_DIR", ErrUnknownSession, strings.Join(dirs, " and "))
 }
 
-// The most likely directory comes first.
 func (r Reader) piSessionDirs() (dirs []string) {
 	agent := r.expandHome(r.Env("PI_CODING_AGENT_DIR"))
 	if agent == "" && r.home() != "" {

@@ -92,7 +92,6 @@ func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen in
 	}
 }
 
-// Providers quote prices per million tokens.
 const tokensPerPrice = 1e6
 
 func money(tokens int, price float64) float64 {

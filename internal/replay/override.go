@@ -91,7 +91,6 @@ func (v *overrides) model(recorded *schema.Model) *schema.Model {
 	return &schema.Model{Provider: v.provider(recorded.Provider), ID: recorded.ID}
 }
 
-// The patch does not change the message's usage.
 func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch
 	if path := providerPath(paths, m); path != "" && v.profile != nil {

@@ -116,7 +116,6 @@ func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	if got := passes(t, append(half, lines[len(lines)/2][:20]...)); got == 0 || got >= all {
 		t.Errorf("half of the trace has %d of %d passes", got, all)
 	}
-	// The compressed file may break off, too.
 	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)

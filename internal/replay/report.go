@@ -92,7 +92,6 @@ type Publish struct {
 // The trace does not contain the question of a MissedRun, so the run failed in the replay. The host asks
 // another question if it decides differently from the recorded host, for example because of another window.
 type MissedRun struct {
-	// Pass is the newest pass before the question.
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	Agent   string `json:"agent"`

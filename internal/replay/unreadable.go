@@ -37,7 +37,6 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lines is the number of good lines.
 func (s *source) explain(cause error, lines int) error {
 	text := "this is no trace of magicctx; " + remedy
 	switch {

@@ -99,7 +99,6 @@ func (es *errands) cancel(key store.Key, command string) bool {
 	return true
 }
 
-// If e is nil, the errand has ended.
 func (es *errands) set(key store.Key, e *errand) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -133,7 +132,6 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: message}, nil
 }
 
-// startErrand answers the command with the text from prepare.
 func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session.Session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
 	s, err := h.Sessions.Lock(ctx, key)
 	if err != nil {

@@ -202,7 +202,6 @@ func problemOf(r historian.Result) string {
 	return strings.Join(reasons, "; ")
 }
 
-// The price is in the catalogue's currency.
 func cost(p schema.Price, r historian.Result) float64 {
 	return model.Bill(p, r.Usage())
 }

@@ -265,7 +265,6 @@ func (h *Historian) summarise(key store.Key, facts passFacts) {
 	h.finish(p, result, err)
 }
 
-// If no run is wanted, err is nil.
 func (h *Historian) cannotRun(key store.Key, err error) {
 	if err != nil {
 		h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)

@@ -78,7 +78,6 @@ func coveredBy(head *schema.HeadStatus) int {
 	return head.Through
 }
 
-// One unit may have several edits.
 func unitsOf(taken []replay.Taken) int {
 	tags := make(map[int]bool)
 	for _, t := range taken {

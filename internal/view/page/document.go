@@ -37,7 +37,6 @@ type pageView struct {
 	Marks         []markRow
 }
 
-// Share is this bill's part of the largest bill.
 type markRow struct {
 	replay.MarksBill
 	Money string

@@ -25,7 +25,6 @@ type Timeline struct {
 	Each int
 }
 
-// The session has at least one request.
 func NewTimeline(passes []*replay.Pass) Timeline {
 	v := newSessionView("", "", passes, nil, 0)
 	t := Timeline{

@@ -15,8 +15,7 @@ import (
 
 type Options struct {
 	// Without All, a series of uneventful passes is one line.
-	All bool
-	// Color highlights the figures that deserve a look.
+	All   bool
 	Color bool
 }
 
