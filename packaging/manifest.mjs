@@ -18,8 +18,8 @@ export const hostPackage = ({ os, cpu }) => `@magicctx/host-${os}-${cpu}`
 export const hostBinary = ({ os }) => (os === "win32" ? "magicctx-host.exe" : "magicctx-host")
 
 /**
- * The shim's published manifest. Source is the manifest of its workspace; the result leaves out everything that only
- * the build needs.
+ * Source is the manifest of the shim's workspace. The published manifest leaves out everything that only the build
+ * needs.
  */
 export function shimManifest(source) {
   const { scripts, devDependencies, private: isPrivate, ...published } = source
@@ -35,7 +35,7 @@ export function shimManifest(source) {
   }
 }
 
-/** The manifest of one platform's host. It has no `exports`, because the shim resolves its package.json. */
+/** The shim resolves the package.json of the host's package, so the manifest has no `exports`. */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source
   return {

@@ -21,7 +21,7 @@ const shims = [
 ]
 const binaryLimitBytes = 32_000_000
 
-/** Packs the shims and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
+/** Returns a line for each tarball. */
 export function pack(chosen, out) {
   const sources = shims.map(({ folder }) => JSON.parse(readFileSync(join(repository, "adapters", folder, "package.json"), "utf8")))
   const [source] = sources
@@ -54,12 +54,12 @@ function stageHost(folder, source, platform) {
   return folder
 }
 
-/** The licence texts of Go and of all modules in the host. They must be shipped with it. */
+/** The host must be shipped with the licence texts of Go and of all its modules. */
 function notices({ goos, goarch }) {
   return run("go", ["run", "-C", "tools", "./release", "-notices", `${goos}/${goarch}`], { cwd: repository })
 }
 
-/** Settings that must not depend on the machine: no C, and the oldest processors of each kind. */
+/** These settings must not depend on the machine: no C, and the oldest processors of each kind. */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
 function stageShim(folder, shim, source) {

@@ -2,7 +2,6 @@ import type { StoredMessage } from "../../adapters/opencode-shim/src/v2/opencode
 import { Entry } from "./entries.ts"
 import type { OpenCode2 } from "./opencode2.ts"
 
-/** A session of OpenCode 2 in which a hidden agent works. */
 interface HiddenSession {
   id: string
   model: { providerID: string; id: string }
@@ -25,7 +24,6 @@ export class Hidden {
     return this.sessions.get(id)?.messages
   }
 
-  /** The sessions whose agent has ended. */
   get left(): number {
     return this.sessions.size
   }
@@ -67,7 +65,6 @@ export class Hidden {
     }
   }
 
-  /** One turn of a hidden agent. */
   private async run(session: HiddenSession, text: string): Promise<void> {
     const { opencode } = this
     const { world } = opencode

@@ -1,6 +1,5 @@
 import type { Machine } from "./machine.ts"
 
-/** A line of the host's journal. */
 export interface Pass {
   pass: number
   verdict: string
@@ -13,8 +12,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. By the time the judge checks the pass, an answer may
-   * have come.
+   * Whether a prompt had been refused when this line was read. Before the judge checks the pass, an answer may have
+   * come.
    */
   isAfterRefusal: boolean
 }
@@ -33,21 +32,19 @@ export interface Happenings {
   lastUse: number
 }
 
-/** The sizes of a prompt in tokens. */
 export interface Sizes {
-  /** The size of the prompt as it was sent. */
   tokens: number
-  /** The expected size without the head, for a pass that finds the head reverted. */
+  /** If a pass finds the head reverted: the expected size without the head. */
   expected: number
-  /** The same without the head, for a pass that finds the head reverted. */
+  /** If a pass finds the head reverted: the size without the head. */
   headless: number
-  /** For a fork: the expected size if content that comes back looks as the fork's original last sent it. */
+  /** The expected size of a fork, if returning content looks as the fork's original last sent it. */
   copied: number
 }
 
 /**
- * What the judge itself knows about a request, from the request, OpenCode's store and the test's own actions. The causes
- * in the host's journal must agree with it.
+ * The judge knows these facts about a request from the request, OpenCode's store and the test's own actions. The causes
+ * in the host's journal must agree with the facts.
  */
 export interface Facts {
   report: (rule: string, detail: string) => void
@@ -55,7 +52,7 @@ export interface Facts {
   /** Comparisons with the last good request, if there was one. */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
-  /** The size of the prompt if the pass had added nothing; undefined if the pass was for another prompt. */
+  /** The size of the prompt without additions by the pass; undefined if the pass was for another prompt. */
   expected: number | undefined
   /** The number of tokens by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
@@ -64,10 +61,8 @@ export interface Facts {
   window: number
 }
 
-/** The host's journal of a session's passes. */
 export class Journal {
   private last = 0
-  /** The newest pass that busted for rent. */
   private lastRent = -1
   private readonly machine: Machine
   private readonly session: string
@@ -81,13 +76,11 @@ export class Journal {
     return this.last === 0
   }
 
-  /** Records that the database is gone. */
   lost(): void {
     this.last = 0
     this.lastRent = -1
   }
 
-  /** The lines since the last call. */
   read(isAfterRefusal: boolean): Pass[] {
     const rows = this.machine.read(
       "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session, this.last,
@@ -97,7 +90,6 @@ export class Journal {
     return passes
   }
 
-  /** Reports a bust with a false cause. */
   check(bust: Pass, facts: Facts): void {
     const { pass, bustCause, cause, size, isAfterRefusal } = bust
     const { report, happened, last, expected, window } = facts
@@ -151,11 +143,12 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the rent has reached the price that the bust had at the last lump, or at its cheapest time
-   * since (docs/decisions.md). The journal holds only the present cost, which rises while the session waits: a piece near
-   * the end is cheap to remove at first. In the sessions played so far, the cost is at most five times the rent (-seed
-   * 4040427 in Pi). It includes the content that is new in this request, and that would be written to the cache without a
-   * bust, too (-seed 4030214 in Pi). A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the rent has reached the price that the bust had at the last lump, or at its cheapest
+   * time since (docs/decisions.md). The journal holds only the present cost, which rises while the session waits: a
+   * piece near the end is cheap to remove at first. In the sessions played so far, the cost is at most five times the
+   * rent (-seed 4040427 in Pi). The cost includes new content of this request, which would be written to the cache
+   * without a bust, too (-seed 4030214 in Pi). Two passes one after the other never both bust for rent, and a bust for
+   * rent makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk, fresh }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)

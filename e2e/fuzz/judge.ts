@@ -7,7 +7,6 @@ import { convertReally, type RealArrays } from "./really.ts"
 import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
 
-/** A message as it was sent. */
 interface Kept {
   raw: string
   substance: string
@@ -28,10 +27,9 @@ interface Good {
   at: number
 }
 
-/** A request that the shim has prepared, with the circumstances of its pass. */
 export interface Attempt {
   raw: Message[]
-  /** The version of each raw message. Two versions of a message mean two states of it. */
+  /** Two versions of a message mean two states of it. */
   versions: string[]
   wire: Message[]
   /** The two requests that the harness would make. */
@@ -56,14 +54,13 @@ export interface Verdict extends Sizes {
 
 /** What the judge has to know about a harness. */
 export interface Habits {
-  /** The key by which the host knows a message. */
   key(message: string): string
   window(model: Model): number
   /** Whether a message with no content left disappears from the array. */
   leaves: boolean
   /** Whether the harness asks for the system prompt before the pass, as Pi does. */
   asksFirst: boolean
-  /** Whether the array lacks the proofs of thinking that another model has written, as in OpenCode 2. */
+  /** Whether the array lacks the proofs of another model's thinking, as in OpenCode 2. */
   removesProofs: boolean
   /** Whether the harness leaves the whole message out of a request. */
   hides(message: Message): boolean
@@ -72,17 +69,16 @@ export interface Habits {
 /** The real converters judge every pass with a bust, and one of every 20 other passes. */
 const sampled = 20
 
-/** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
   /**
-   * How each message was last sent. This includes messages that are now in neither the array nor the head, because in
-   * Pi a branch can go away and come back.
+   * How each message was last sent. In Pi a branch can disappear and come back, so this includes messages that are now
+   * in neither the array nor the head.
    */
   private readonly sent = new Map<string, Kept>()
   /**
-   * The messages that each head has stood for, by the head's texts. If a branch comes back, the array may have
-   * messages that the last array did not have.
+   * The messages that each head has replaced, by the head's texts. If a branch comes back, the array may have messages
+   * that the last array did not have.
    */
   private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
@@ -100,18 +96,19 @@ export class Judge {
   /** Whether messages were changed after they had been sent, while the journal could not be written. */
   private isUnrecorded = false
   /**
-   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late. It
-   * may be the reason for the next bust. A good request makes this undefined.
+   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late.
+   * This request may be the reason for the next bust. A good request makes halfKnown undefined.
    */
   private halfKnown: Pick<Good, "raw" | "rows"> | undefined
-  /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
+  /**
+   * The digest of the newest request's system prompt, if the journal has no line for the request. A good request resets
+   * it.
+   */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
-  /** Whether an answer of the session has reported a usage. */
   private isMeasured = false
   private isNewestGood = false
   private hasLostDatabase = false
-  /** Whether a message that was sent before has other content in this request. */
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
@@ -132,17 +129,15 @@ export class Judge {
     this.report = report
   }
 
-  /** The tags that the model has seen. */
   shown(): Iterable<number> {
     return this.tags.keys()
   }
 
-  /** The highest tag that the host has given. */
   given(): number {
     return Math.max(this.stored.tags(), ...this.tags.keys())
   }
 
-  /** Records that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
+  /** Without the host's database, its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
@@ -155,7 +150,7 @@ export class Judge {
   }
 
   /**
-   * Records that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
+   * This session is a copy of another, and the content dropped there stays dropped here. Copied maps the other
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
@@ -286,14 +281,13 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a
-   * message that comes back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
-   * (-seed 750049). Without the head, these messages are sent as well.
-   *
-   * A fork begins with the original's edits. So a message that the fork has not sent yet is sent as the original last
-   * sent it: in the first request (-seed 900057), if the fork loses its head (-seed 5000375), or if the message comes
-   * back with its branch (-seed 6000355). But if a summary by the harness hid the message when the session was forked, the
-   * host has no edits for it (-seed 7000035, and 4015986 in Pi).
+   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a message that
+   * comes back with its branch keeps its edits (-seed 2116), and the head still replaces the messages that it has
+   * covered (-seed 750049). Without the head, these messages are also sent. A fork begins with the original's edits. So
+   * a message that the fork has not sent yet is sent as the original last sent it: in the first request (-seed 900057),
+   * if the fork loses its head (-seed 5000375), or if the message comes back with its branch (-seed 6000355). But a
+   * summary by the harness may have hidden the message when the session was forked. Then the host has no edits for it
+   * (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
@@ -316,7 +310,6 @@ export class Judge {
     return this.stoodFor.get(texts.join()) ?? new Set()
   }
 
-  /** Reports the violations of the wire that the raw array does not have. */
   private compare(known: Hit[], hits: Hit[]): void {
     const before = new Set(known.map(({ rule, at }) => `${rule} ${at}`))
     for (const { rule, at, detail } of hits) {
@@ -329,8 +322,8 @@ export class Judge {
   }
 
   /**
-   * A head must equal the stored one, and compartments must cover all messages that it stands for. The model loses a
-   * message that is neither sent nor in a compartment.
+   * A head must equal the stored one, and compartments must cover all messages that the head replaces. If a message is
+   * neither sent nor in a compartment, the model loses it.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
@@ -355,7 +348,7 @@ export class Judge {
     }
   }
 
-  /** The messages with content that a summary by the harness stands for. */
+  /** The messages with content that a summary by the harness replaces. */
   private summarisedBy(summary: string): string[] {
     const { rows } = this.session
     const request = rows.findIndex(({ id }) => id === summary) - 1
@@ -391,8 +384,8 @@ export class Judge {
 
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * after a revert or a change of the model, its message may need a call. If the journal records a bust for that
-   * reason, the call may come back. The words of the newest prompt may come back with such a bust, too.
+   * after a revert or a change of the model, its message may need a call. If the journal records a bust for this
+   * reason, the call may come back, and so may the words of the newest prompt.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
@@ -419,10 +412,10 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last, perhaps in a pass that the host
-   * could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have learned of
-   * a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And if a message
-   * comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
+   * In a pass without the host, each unchanged message must be sent as it was sent last, perhaps in a pass that the
+   * host could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have
+   * learned of a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And
+   * if a message comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -486,7 +479,7 @@ export class Judge {
   }
 }
 
-/** A message without content, such as a refused answer, contains nothing that could be lost. */
+/** A message without content, for example a refused answer, contains nothing that could be lost. */
 function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }

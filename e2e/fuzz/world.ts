@@ -29,15 +29,13 @@ export interface Finding {
   detail: string
 }
 
-/** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
 
 export const minute = 60_000
 
-/** Whether the turn goes on after a request. */
+/** Whether the turn continues after a request. */
 type Outcome = "go on" | "done"
 
-/** One random session with all its events, including its forks. */
 export class World {
   readonly findings: Finding[] = []
   readonly counts: Record<string, number> = {}
@@ -66,19 +64,16 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
-  /** When the newest answer in Pi began. */
   private began = 0
-  /** Whether the shim has repeated an earlier system prompt for the newest request. The host does not know the request then. */
+  /** If the shim has repeated an earlier system prompt for the newest request, the host does not know the request. */
   isSystemRepeated = false
-  /** How many prompts in a row each model has refused. */
+  /** How many prompts one after the other each model has refused. */
   readonly refusals = new Map<Model, number>()
   /** Whether the host died before the newest answer ended, so only the shim knows which prompt that answer is for. */
   isUnheard = false
-  /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
+  /** Whether this turn follows the script of unsavedTag, which loses a tag. */
   isUnsaved = false
-  /** The number of further requests without a host. */
   private outage = 0
-  /** The answer that OpenCode 2 asks for again. */
   private retried: Row | undefined
   private readonly caches: Caches
   private readonly manner: Manner | "none" | "mixed"
@@ -117,7 +112,6 @@ export class World {
     say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes${this.two ? `, beta ${this.two.isBeta}` : ""}`)
   }
 
-  /** Answers the historian. */
   summarise(prompt: string): Summary {
     const random = Random.of(this.seed, "summary", ++this.summaries)
     this.reads(prompt)
@@ -126,7 +120,6 @@ export class World {
     return summarise(manner, prompt, random)
   }
 
-  /** Judges the content that the historian was shown. */
   private reads(prompt: string): void {
     const leaked = this.withheld.find((text) => prompt.includes(text))
     if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
@@ -263,7 +256,6 @@ export class World {
     this.session.rows.push(new Row(message))
   }
 
-  /** One request of the model, and its answer. */
   private async step(isLast: boolean): Promise<Outcome> {
     this.passes++
     const random = Random.of(this.seed, "step", this.passes)
@@ -314,7 +306,6 @@ export class World {
     return row
   }
 
-  /** Prepares a request as OpenCode does, while something may go wrong. */
   private async request(random: Random, isLast: boolean): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
     const { session } = this
     const limit = this.two && isLast && random.chance(0.05) ? add(this, "limit", "CRITICAL: use no more tools.") : undefined
@@ -386,7 +377,6 @@ export class World {
     )
   }
 
-  /** The two parts of the system prompt of OpenCode 2. */
   systemParts(): string[] {
     return ["You are OpenCode, the best coding agent on the planet.\n\n" + prose(Random.of("system"), 2000), `<env>\n  Working directory: ${this.machine.project}\n</env>\n${this.session.baseline}`]
   }

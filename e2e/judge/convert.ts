@@ -100,11 +100,11 @@ const System = "You are a coding agent."
 
 export interface Request {
   array: Message[]
-  /** The model that the request is for. If it is missing, the newest user message names the model. */
+  /** If the model is missing, the newest user message names it. */
   model?: { provider: string; id: string; api?: string } | undefined
 }
 
-/** Convert returns the body of the request that OpenCode would send for the array. */
+/** The body of the request that OpenCode would send for the array. */
 export async function convert(name: ConverterName, request: Request): Promise<Body> {
   const c: Converter = converters[name]
   const to: Target = { ...(request.model ?? asked(request.array)), npm: c.npm, api: request.model?.api ?? c.api }

@@ -64,10 +64,7 @@ function judgeBody(line: Line): Violation[] {
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 
-/**
- * Compare reports a wire whose converted request equals none of those that the harness sent. It names the first
- * difference.
- */
+/** Reports a wire whose converted request equals none of the harness's requests, with the first difference. */
 async function compare(line: Line, bodies: Body[]): Promise<Violation[]> {
   const name = line.converter as ConverterName
   const steps = line.wire as unknown as Step[]

@@ -5,7 +5,7 @@ import { namespaceOf } from "./opencode.ts"
 
 type Options = Record<string, unknown>
 
-/** Translate gives raw and wire the proofs that the package npm reads. */
+/** The proofs get the form that the package npm reads. */
 export function translate(raw: Message[], wire: Message[], npm: string): { raw: Message[]; wire: Message[] } {
   const namespace = npm === "@ai-sdk/gateway" ? "anthropic" : namespaceOf(npm)
   const form = namespace && forms[namespace]

@@ -127,7 +127,6 @@ async function keyboardProblems(page) {
   return found
 }
 
-/** The pointer chooses the pass below it. */
 async function pointerProblems(page) {
   const plot = page.locator(".session:not([hidden]) .plot.context")
   await plot.scrollIntoViewIfNeeded()
@@ -140,7 +139,6 @@ async function pointerProblems(page) {
   return isShown ? [] : [`the pointer at the left edge shows a pass after ${most}`]
 }
 
-/** Choosing a session shows that one alone. */
 async function sessionProblems(page, view) {
   const links = page.locator("nav a")
   const n = await links.count()

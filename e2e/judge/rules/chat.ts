@@ -115,7 +115,6 @@ const orderOfRoles: Rule = (body) => {
   })
 }
 
-/** The conversation begins with the user. */
 const firstIsUser: Rule = (body) => {
   const i = messages(body).findIndex((m) => !isSystem(m))
   const first = messages(body)[i]

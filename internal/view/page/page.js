@@ -24,7 +24,7 @@ class Chart {
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
-  /** Reads the data when the session is first shown: a trace may hold many sessions. */
+  /** A trace may hold many sessions, so the data is read when the session is first shown. */
   show() {
     if (this.data) return
     this.data = JSON.parse(this.source.textContent)
@@ -54,7 +54,6 @@ class Chart {
     this.stage.focus({ preventScroll: true })
   }
 
-  /** Shows the details of the bust at index i, if the page has a row for it. */
   tell(i) {
     const details = this.details.get(i)
     if (!details) return

@@ -71,7 +71,7 @@ export default {
   },
 }
 
-/** The calls of the half in the server. */
+/** The calls to the plugin's half in the server. */
 function calls(ctx) {
   const socket = connect(process.env.MAGICCTX_TEST_RPC)
   const waiting = new Map()
