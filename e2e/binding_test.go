@@ -91,8 +91,8 @@ func TestBoundThinking(t *testing.T) {
 type boundCase struct {
 	name string
 	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to a
-	// refusal. Without -all, only Pi plays the other sessions, because Pi needs a quarter of the time. In
-	// OpenCode, only the session with the fork then comes under pressure.
+	// refusal. Pi is four times as fast as OpenCode. So without -all, only Pi plays the other sessions. In OpenCode,
+	// only the session with the fork then comes under pressure.
 	inBoth bool
 	play   func(*drive)
 }

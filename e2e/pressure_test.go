@@ -47,7 +47,7 @@ type pressureCase struct {
 	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 }
 
-// Without -all, OpenCode plays only the first dialect. Pi plays all dialects, because Pi needs a quarter of the time.
+// Pi is four times as fast as OpenCode, so Pi plays all dialects. Without -all, OpenCode plays only the first.
 func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():

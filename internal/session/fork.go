@@ -197,7 +197,7 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides. These count as having the same keys as in the
+// harness, it also has the messages that the summary hides. These messages count as having the same keys as in the
 // original. If the head covers messages that the copy does not have, the head loses the key of its last
 // message, as after a revert. Then the copy's first pass makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {

@@ -65,7 +65,8 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 // belong to the same content.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts from their sum so that they add up to goal. The largest part gets the remainder of the rounding.
+// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder of the
+// rounding.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {
@@ -102,7 +103,7 @@ func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, fac
 	return n
 }
 
-// A hard pass found the prefix already gone, so its bust cost nothing.
+// In a hard pass the prefix is already gone, so its bust costs nothing.
 func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	if b == nil {
 		return nil

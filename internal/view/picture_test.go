@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// The README shows the status as a picture, which must be the one that today's code draws. `task picture` draws
-// it again.
+// The README shows the status as a picture. The picture must equal the output of the present code. `task picture`
+// draws it again.
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
