@@ -158,7 +158,6 @@ func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 	s.shows("u2 user: text \"§3§ back\"", true)
 }
 
-// anyTime matches the times of a message of OpenCode.
 var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
 // Bug C5: marks of pauses could not be switched on or off for content that already had a tag. They must change on the

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// factsOf collects the facts about a unit's content that rules need.
 func factsOf(v *transcript.Vocabulary, role transcript.Role, p *transcript.Part) rule.Facts {
 	switch p.Kind {
 	case transcript.Text:
@@ -47,8 +46,7 @@ func callFacts(v *transcript.Vocabulary, p *transcript.Part) rule.Facts {
 }
 
 // callIdentity returns the same number for calls of one tool with the same arguments
-// in any order. Null arguments count as absent. It returns 0 if the input is not an
-// object.
+// in any order. Null arguments count as absent.
 func callIdentity(tool string, input json.Value) uint64 {
 	var args map[string]any
 	if json.Unmarshal(input, &args) != nil {
@@ -84,8 +82,7 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// traits are the facts about a message that later passes need, for example whether it has signed reasoning. The session
-// finds them when the message arrives, and keeps them, so that it need not decode the message again.
+// The session keeps traits, so that later passes need not decode the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
@@ -146,8 +143,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether some of the message's reasoning may be left out for this
-// provider, and whether some of it must stay.
+// leavesOut reports whether some of the message's reasoning may be left out for this provider, and whether some must
+// stay.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

@@ -58,11 +58,10 @@ func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Par
 	}
 }
 
-// Stamped returns the fingerprints that changed since the last committed pass, by tag.
+// Stamped returns the fingerprints, by tag, that changed since the last committed pass.
 func (s *Session) Stamped() map[int]int64 { return s.stamped }
 
-// An Outline holds the parts of an array that can be compared with another session:
-// keys, roles and fingerprints.
+// An Outline holds the parts of an array that can be compared with another session.
 type Outline []outlined
 
 type outlined struct {
@@ -77,7 +76,6 @@ type outlinedUnit struct {
 	fingerprint int64
 }
 
-// OutlineOf returns the outline of an array.
 func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	o := make(Outline, len(raws))
 	inParallel(len(raws), func(i int) {
@@ -93,8 +91,7 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprint of each message's first unit, for the first n messages
-// that have one.
+// First returns the fingerprint of the first unit, for the first n messages that have one.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -107,7 +104,6 @@ func (o Outline) First(n int) (first []int64) {
 	return first
 }
 
-// A Copy describes how the beginning of one session copies another session.
 type Copy struct {
 	// Units are the original's units with their tags, under the keys that they have in
 	// the copy, ascending by tag.
@@ -213,7 +209,6 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 	return first
 }
 
-// Moved translates the original's gauge to the copy.
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
 		// The newest usages of the copy measure unknown wires: the raw array if no host was running, or a wire with a
@@ -229,7 +224,6 @@ func (c Copy) Moved(g Gauge) Gauge {
 	return g
 }
 
-// measurement translates the name of a measurement to the copy.
 func (c Copy) measurement(of string) string {
 	key := messageOf(of)
 	if copied, ok := c.Messages[key]; ok {
@@ -238,13 +232,11 @@ func (c Copy) measurement(of string) string {
 	return of
 }
 
-// MovedEpisode translates the original's episode to the copy.
 func (c Copy) MovedEpisode(e Episode) Episode {
 	e.Relief.Of = c.measurement(e.Relief.Of)
 	return e
 }
 
-// MovedSetup translates the original's setup to the copy.
 func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	key, ok := c.Messages[s.Todo.MessageKey]
 	if !ok {

@@ -30,8 +30,7 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs requires that this answer is the last one of the wire, begins with thinking,
-// and does not fuse with the answer before it.
+// The answer must also begin with thinking and not fuse with the answer before it.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -183,8 +182,6 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 		}
 		s.lastAnswerIsJoined("a2", "a3")
 
-		// The turn goes on, and units are dropped later. Then the user reverts the rest of
-		// the turn.
 		for _, drops := range []string{"drop 3", "drop 3 6", "drop 3 4", "drop 3 4 5 6"} {
 			s = begin(t, profile, 1)
 			s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nassistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u2: n")
@@ -194,7 +191,6 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 			s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 		}
 
-		// The user writes directly after the step.
 		s = begin(t, profile, 1)
 		s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nuser u2: n\n" +
 			"assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
@@ -224,8 +220,7 @@ func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// lastAnswerIsJoined requires that the wire's last answer consists of these two messages,
-// and begins with thinking.
+// The last answer must also begin with thinking.
 func (s *story) lastAnswerIsJoined(first, second string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1

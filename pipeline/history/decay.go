@@ -2,28 +2,24 @@ package history
 
 import "math"
 
-// Archived is the tier of a compartment that the head does not render. The tiers
-// 1 to 4 are rendered, 1 with most detail.
+// Archived is the tier of a compartment that the head does not render. Tier 1 has most detail.
 const Archived = 5
 
 const (
-	// minPressure is the lowest decay pressure. Without it, the compartments of a short
-	// session would all stay in tier 1 for long, and then lose many tiers at one fold.
+	// With a lower one, the compartments of a short session would stay in tier 1 for long, and then lose many tiers
+	// at one fold.
 	minPressure = 0.10
-	// halfLife is the half-life of a compartment of importance 50 under pressure 1, measured in newer compartments.
-	// Each 25 points of importance double the half-life.
+	// halfLife is that of importance 50 under pressure 1, counted in newer compartments.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
 	maxImportance        = 100
 )
 
-// tierEnds holds the age, in half-lives, at which each of the tiers 1 to 4 ends.
-// docs/history.md has the resulting ages.
+// The ages are in half-lives. docs/history.md has the resulting ages.
 var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 
-// tierCosts holds the average size in tokens of a compartment at each of the
-// tiers 1 to 4. An archived compartment costs nothing.
+// The average sizes in tokens at each tier. An archived compartment costs nothing.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
 // TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. An importance below

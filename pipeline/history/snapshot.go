@@ -16,12 +16,10 @@ type Situation struct {
 	Threshold, Usage float64
 }
 
-// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must both use
-// this function: if their results differed for a session without compartments, no first compartment would ever be
-// published (class H9 in docs/defects.md).
+// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must agree
+// on it, because otherwise no first compartment would ever be published (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
-// A Mode says which part of the history to summarise.
 type Mode uint8
 
 const (
@@ -31,7 +29,6 @@ const (
 	WrapUp
 )
 
-// A Request says what to summarise.
 type Request struct {
 	Mode Mode
 	// KeepTurns is the number of newest turns that a wrap-up keeps, at least 1.
@@ -40,10 +37,8 @@ type Request struct {
 	Scale float64
 }
 
-// A TailReason says why the protected tail begins where it begins.
 type TailReason string
 
-// The reasons, in the order in which Snapshot checks them.
 const (
 	EmptySession     TailReason = "empty-session"
 	SizeWalk         TailReason = "size-walk"
@@ -56,9 +51,9 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session at one moment into four parts: the messages that compartments cover, the eligible
-// messages [Start, End), later messages, and the protected tail [TailStart, Last]. The trigger decides by a snapshot
-// and passes it to the run, so that both use the same messages.
+// A Snapshot divides a session into four parts: the messages that compartments cover, the eligible messages [Start,
+// End), later messages, and the protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so
+// that both use the same messages.
 type Snapshot struct {
 	Request Request
 	// Start is the first message without a compartment. End is the first message that
@@ -67,10 +62,10 @@ type Snapshot struct {
 	Start, End, TailStart, Last int
 
 	Reason TailReason
-	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages.
-	// Reads is how many tokens of them the historian reads, and Cap is the maximum that one run reads.
+	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages,
+	// Reads is how many of these tokens the historian reads, and Cap is the maximum that one run reads.
 	Target, Tokens, Reads, Cap int
-	// Oversize means that Reads exceeds Cap, because a message or a tool arc cannot be
+	// Oversize means that Reads exceeds Cap, because a message or an arc cannot be
 	// divided.
 	Oversize bool
 	// Limit and Usage are copied from the situation.
@@ -78,5 +73,4 @@ type Snapshot struct {
 	Usage float64
 }
 
-// IsRunnable reports whether the snapshot has messages that are worth a run.
 func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }

@@ -9,10 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BlockKind is the kind of a block from the provider's point of view.
 type BlockKind string
 
-// The kinds of blocks.
 const (
 	TextBlock      BlockKind = "text"
 	ReasoningBlock BlockKind = "reasoning"
@@ -22,7 +20,6 @@ const (
 	OtherBlock     BlockKind = "other"
 )
 
-// A Block is one piece of content as the provider receives it.
 type Block struct {
 	Kind BlockKind
 	// Text is the text, the reasoning, or the result of a tool.
@@ -51,7 +48,6 @@ type WireMessage struct {
 	hash Hash // the remembered result of Hash; copies of the message keep it
 }
 
-// WireMessageOf reads the blocks of a patched message.
 func WireMessageOf(m *transcript.Message) WireMessage {
 	w := WireMessage{Key: m.Key, Role: m.Role}
 	if m.Hidden {
@@ -84,9 +80,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether a provider that merges consecutive assistant messages sees the next assistant message
-// as a continuation of w. The results of an answer's calls follow the whole answer, so a call anywhere in the last
-// answer of w separates the two messages. For example, in `thinking, tool, text` the result comes after the text.
+// FusesWithNext reports whether a merging provider sees the next assistant message as a continuation of w. The
+// results of calls follow the whole answer, so a call anywhere in the last answer of w separates the two messages.
+// For example, in `thinking, tool, text` the result comes after the text.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
@@ -102,12 +98,11 @@ func (w *WireMessage) FusesWithNext() bool {
 	return true
 }
 
-// A Hash identifies wire bytes. The zero hash means that there are no bytes.
 type Hash [16]byte
 
 // Hash returns the hash of the message's wire bytes, or the zero hash if the
 // provider does not see the message. The message must not change after the
-// first call.
+// first call of Hash.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()
@@ -128,7 +123,6 @@ func (w *WireMessage) sum() Hash {
 	return Hash(h.Sum(nil)[:16])
 }
 
-// Bytes returns the size of the content that the provider receives.
 func (w *WireMessage) Bytes() int {
 	n := 0
 	for i := range w.Blocks {
@@ -138,7 +132,6 @@ func (w *WireMessage) Bytes() int {
 	return n
 }
 
-// Next returns the hash of chain c with one more message at its end.
 func (c Hash) Next(message Hash) Hash {
 	var both [32]byte
 	copy(both[:16], c[:])
@@ -147,8 +140,7 @@ func (c Hash) Next(message Hash) Hash {
 	return Hash(sum[:16])
 }
 
-// write adds strings to h, each after its length, so that two different lists never
-// feed the same bytes: "ab", "c" and "a", "bc" differ.
+// write adds each string after its length, so that "ab", "c" and "a", "bc" differ.
 func write(h hash.Hash, fields ...string) {
 	var n [8]byte
 	for _, f := range fields {

@@ -2,20 +2,17 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// A Rule proposes edits.
 type Rule struct {
 	Name string
 	// On is the mildest occasion on which the rule is asked.
 	On Occasion
-	// Propose returns the edits that the rule wants. It is pure.
+	// Propose returns the edits that the rule wants. Propose is pure.
 	Propose func(View, Knobs) []frozen.Edit
 }
 
 // Occasion says how urgent a bust is, and so which rules the pass asks.
 type Occasion int
 
-// The occasions, from the mildest to the gravest. A pass asks the rules of its own occasion and of all milder
-// occasions.
 const (
 	// AnyBust: the rule removes nothing that the model needs, so every bust asks it.
 	AnyBust Occasion = iota
@@ -102,13 +99,11 @@ var Table = []Rule{
 	{"empty shells", AnyBust, EmptyShells},
 }
 
-// queuedDrops is the name of the rule that carries out the drops of the model.
 const queuedDrops = "queued drops"
 
 // keptPieces is the name of the only rule that may take content that the user keeps.
 const keptPieces = "kept pieces"
 
-// A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
 	// Released lists the tags of kept units that the rules have to remove.
@@ -123,14 +118,12 @@ type Proposal struct {
 	After *frozen.Overlay
 }
 
-// A Reason says which rule has proposed an edit, for example "tool reclaim", and how many tokens the edit removes from
-// the wire, by the host's estimate.
+// A Reason says which rule has proposed an edit, and how many tokens, by the host's estimate, the edit removes.
 type Reason struct {
 	Rule  string
 	Freed int
 }
 
-// Propose asks the rules of the table up to the view's occasion.
 func Propose(v View, k Knobs) Proposal {
 	v.State = v.State.Clone()
 	p := Proposal{By: make(map[string]int), After: v.State}
@@ -152,9 +145,8 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
 			if unread[e.Tag] && !isLastResort {
-				// The model has not read this result. Only an edit of the last resort or a queued drop may change it.
-				// After a queued drop, the call stays as a skeleton, because the request has to end with content that
-				// the model can answer.
+				// The model has not read this result. After a queued drop, the call stays as a skeleton, because the
+				// request has to end with content that the model can answer.
 				if !v.State.Queued(e.Tag) {
 					continue
 				}

@@ -2,7 +2,6 @@ package transcript
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// An Event is a decoded event of a harness.
 type Event struct {
 	Kind EventKind
 	// Session is the session that the event names, empty if it names none.
@@ -16,10 +15,8 @@ type Event struct {
 	Error json.Value
 }
 
-// EventKind says what an event is about.
 type EventKind uint8
 
-// The kinds of events that the host uses.
 const (
 	// OtherEvent: the host does not use the event.
 	OtherEvent EventKind = iota
@@ -32,7 +29,7 @@ const (
 	// MessageRemoved: the harness has deleted a message.
 	MessageRemoved
 	// MessageChanged: a message is new or has changed. The host uses the changes of
-	// answers: their usage, their end and their failure.
+	// answers.
 	MessageChanged
 	// RequestFailed: a request failed, and no answer reports the failure.
 	RequestFailed
