@@ -19,9 +19,8 @@ func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token names a pass's wire. The client does not interpret a token. newest is the key of the array's last message
-// that is not nameless (transcript.Message). The chain alone is not enough, because a message that the wire leaves
-// out does not change the chain.
+// token names a pass's wire. The client does not interpret it. newest is the key of the array's last message that is
+// not nameless (transcript.Message). The chain does not name a message that the wire leaves out.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -69,9 +68,8 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of a complete answer that no array holds yet, and returns the binding to store. state
-// and wire are those after the session's newest pass. sent is the token of the answer's request. If sent names
-// another wire, BindAnswer does nothing.
+// BindAnswer binds the thinking of a complete answer that no array holds yet, and returns the binding to store. If
+// sent, the token of the answer's request, names another wire, nothing happens.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
@@ -82,9 +80,8 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// The argument prompts holds prompts of the original whose answer no array of the original held, for example after a
-// fork directly after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these prompts
-// has valid thinking.
+// prompts are prompts of the original whose answer no array of the original held, for example after a fork directly
+// after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these has valid thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has to be left out. settle corrects
@@ -97,9 +94,8 @@ func (s *memo) isUnboundAtSight(e *entry) bool {
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
-// hasLostThinking reports whether the thinking of e was lost in an earlier pass. It
-// reads the frozen state and not the rendering, because a restarted host decides
-// before it has rendered anything.
+// A restarted host decides before it has rendered anything, so hasLostThinking reads the frozen state and not the
+// rendering.
 func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false

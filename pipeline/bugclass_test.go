@@ -14,9 +14,8 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other at
-// once. The second bust then dropped outputs, because the two-pass reclaim counted the first bust as the earlier pass
-// that it requires.
+// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other
+// at once. The two-pass reclaim counted the first bust as an earlier pass, so the second bust dropped outputs.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")

@@ -85,9 +85,8 @@ type TokenSample struct {
 	Ratio TokenRatio
 }
 
-// SampleTokens compares the prompts that two answers report. older and newer are the keys of these answers. The
-// caller must ensure that no pass between them has busted. Then the prompts differ only by the messages from the
-// older answer up to the newer one, whose count is the growth.
+// The caller must ensure that no pass between the two answers, named by their keys, has busted. Then their prompts
+// differ only by the messages between, whose count is the growth of the prompt. ok is false if these are few.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

@@ -36,8 +36,7 @@ type Readings struct {
 	// Price is the model's price per token. If it is zero, the pass weighs no bust against its gain, and chooses the
 	// low mark with TypicalPrice.
 	Price schema.Price
-	// Profile names the provider profile. Binds means that the model binds its thinking
-	// to its prompt. Gaps says whether pauses are shown. A change of any of them takes
+	// Binds means that the model binds its thinking to its prompt. Gaps says whether pauses are shown. A change takes
 	// effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
@@ -52,8 +51,7 @@ type Readings struct {
 	SystemIsOld bool
 	Knobs       rule.Knobs
 	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
-	// the newest messages that no summary replaces, in tokens of the host's count. It is 0 if the session has no
-	// historian.
+	// the newest messages that no summary replaces, by the host's count, or 0.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds everything that the head can be made of. It is nil if the session
@@ -105,8 +103,7 @@ type Additions struct {
 	Reasons []rule.Reason
 	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief
-	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
-	// count. The tokens of messages that the head newly covers are counted under
+	// FreedBy counts the freed tokens by rule, in the host's count. Messages that the head newly covers count under
 	// Summaries.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.

@@ -20,9 +20,8 @@ type Relief struct {
 	Tokens int
 }
 
-// Stuck describes the moment at which an episode got stuck. It is zero if no episode is
-// stuck. The rules are asked again only after a new tag, another Grace, a higher band, a
-// queued drop, or a compartment that the head does not show yet.
+// Stuck is the moment at which an episode got stuck, or zero. The rules are asked again only after a new tag, another
+// Grace, a higher band, a queued drop, or a compartment that the head does not show.
 type Stuck struct {
 	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
 	// could take. Band was the band of pressure.
@@ -78,9 +77,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or the emergency
-// level if the force level is already reached. For a bust for rent, it is the high mark, from which the rules may
-// remove more.
+// At forcedAt the next bust comes regardless of its cost: the next level above, or, for a bust for rent, the high
+// mark.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))

@@ -96,9 +96,8 @@ type traits struct {
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message. empty means that the
-	// message is silent, but that the harness still sends an empty text for it to some
-	// providers.
+	// silent means that the provider sees no part of the message. empty means that some providers still get an empty
+	// text for a silent message.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value

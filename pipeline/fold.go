@@ -35,9 +35,8 @@ type History struct {
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head
-	// covers no message and frees no space. So it is added, changed and removed only when the prefix is gone anyway, or
-	// when the user asks for a flush.
+	// StandsAlone says that memories or promises are a reason for a head without a compartment. Such a head frees no
+	// space, so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
@@ -69,9 +68,8 @@ type headChange struct {
 
 func (c headChange) isFold() bool { return c.reason != "" }
 
-// The pass folds if the prefix is gone, if the session has no head, or if the head has to be made again. Otherwise it
-// renders only a new delta, which leaves the baseline in the provider's cache. If that delta would be too large, the
-// pass folds after all.
+// The pass folds if the prefix is gone, or if the head is missing or has to be made again. Otherwise a new delta
+// leaves the baseline in the provider's cache, unless the delta would be too large.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}
@@ -133,10 +131,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the leading published compartments that no revert has reached. No revert has reached a
-// compartment if the array still has its messages, or if a summary by the harness or the host's marker hides them. If
-// the array has the last message of no compartment, the summary hides each compartment that is older than the summary
-// and has no message in the array.
+// No revert has reached a compartment if the array still has its messages, or if a summary by the harness or the
+// host's marker hides them. If the array has the last message of no compartment, the summary hides each compartment
+// that is older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -156,9 +153,8 @@ func (s *array) unreverted(h *History) []chronicle.Compartment {
 	})]
 }
 
-// Standing compares the stored compartments with the array. kept is the number of leading published compartments that
-// no revert has reached. restored holds the withdrawn compartments that follow them, because their messages have come
-// back.
+// kept is the number of leading published compartments that no revert has reached. restored holds the withdrawn
+// compartments after these whose messages have come back.
 func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
@@ -288,9 +284,8 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 // prompt has come. For example, a twentieth of 200,000 tokens is enough for a long specification.
 const pinnedShare = 20
 
-// pinned returns the prompts among the first covered messages that stay on the wire. The newest prompt stays until the
-// model has answered it, because otherwise the model could not read its task. After the answer, this prompt and the
-// prompt before it stay if they are small.
+// The newest prompt stays until the model has answered it, because otherwise the model could not read its task. After
+// the answer, this prompt and the prompt before it stay if they are small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {

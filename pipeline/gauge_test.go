@@ -95,9 +95,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the other
-// covered messages come back. The bug: the host still counted the head, and not these messages: 5,058 tokens, although
-// 13,880 were sent.
+// After a revert of covered messages, the head is removed and the other covered messages come back. The bug: the host
+// still counted the head, and not these messages: 5,058 tokens, although 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -131,9 +130,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The
-// host then estimated 289 tokens, although 4,781 were sent, because it subtracted more messages than the reported
-// prompt had held. A fork could have this estimate, too.
+// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone. The host then
+// estimated 289 tokens, although 4,781 were sent, because it subtracted more messages than the reported prompt had
+// held.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -193,9 +192,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// In Pi, the user goes back before an answer, a bust makes the prompt small, and the user returns to the answer. Its
-// usage reports the prompt before the bust. The bug: the host used this usage, and estimated 16,447 tokens, although
-// 6,361 were sent.
+// In Pi, the user returns to an answer from before a bust. The bug: the host used this usage, and estimated 16,447
+// tokens, although 6,361 were sent.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -362,9 +360,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, only one sign shows that the newest prompt lacked the dropped output: the array has
-// grown since the previous prompt, but the prompt has not. The bug: the host used the usage of the newest prompt.
-// After the next revert it estimated 44 tokens instead of 1,135.
+// After the database is lost, the array has grown since the previous prompt, but the prompt, which lacks the dropped
+// output, has not. The bug: the host used its usage, and after the next revert it estimated 44 tokens instead of
+// 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -383,9 +381,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// If OpenCode has pruned the outputs of old steps, the reported prompts have grown by much more than the array still
-// shows. The bug: a host that was new to such a session concluded that the provider counts two tokens for each token of
-// the host's count.
+// OpenCode has pruned the outputs of old steps, so the reported prompts have grown by more than the array shows. The
+// bug: a host new to the session took this for a token ratio of two.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -421,9 +418,8 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. The bug: as long as no
-// token ratio was learned, one token of the host counted as one of the provider's. If the next answer reported no
-// usage, the host then estimated 1,807 tokens when it sent 5,379.
+// The bug: without a learned token ratio, one token that a bust freed counted as one of the provider's. If the next
+// answer reported no usage, the host then estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

@@ -97,9 +97,8 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// The last covered message may also be missing because a summary of the harness or the host's marker hides it. But
-// then all covered messages are hidden. So if an earlier covered message is still in the array, the last one was
-// reverted. In Pi, this happens when the user looks at another branch that has a summary.
+// The last covered message may also be missing because a summary or marker hides it. But then all covered messages
+// are hidden. In Pi, a revert to another branch with a summary may leave earlier covered messages in the array.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
@@ -111,9 +110,8 @@ func (s *content) isReverted(h frozen.Head) bool {
 	return !s.isBoundary(0) && (summary == "" || summary == h.AfterSummary)
 }
 
-// Summary returns the key and the text of the newest summary by the harness. The host's
-// compaction marker has a key and no text. Summary decodes the message again, so a pass must
-// not call it.
+// Summary returns the key and the text of the harness's newest summary. A marker of the host has no text. A pass must
+// not call it, because it decodes the message again.
 func (s *Session) Summary() (key, text string) {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -137,10 +135,9 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns the changes of the head for the client. start is the number of messages that are cut off at
-// the beginning of the array. pinned holds the keys of those messages among them that stay. messages holds the head's
-// messages, if the client does not have them yet. isCleared means that the client must forget the head that it has.
-// HeadMutation assumes that the client receives this answer.
+// HeadMutation returns the changes of the head for the client, which must receive this answer. start messages at the
+// beginning of the array are cut off, except the messages with the keys in pinned. messages holds a new head, and
+// isCleared means no head.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -343,9 +343,8 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. If a
-// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head and
-// tail.
+// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. A head that
+// ends with that request covers the turns, so that no message is missing.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -307,9 +307,8 @@ func (h *life) revert() {
 	h.w.raw = h.w.raw[:n]
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
-	// Pi leaves a blank prompt out. Without a prompt, the array could end with an answer
-	// whose calls were removed, and no provider answers this. The pass fails then, and
-	// Pi's own array is sent (docs/pi.md).
+	// Without a prompt, which Pi leaves out if it is blank, the array could end with an answer whose calls were
+	// removed. No provider answers this, so the pass fails, and Pi's own array is sent (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
 
@@ -589,10 +588,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// A bust for rent may follow, because it also drops the newest units that the model has marked. While the price is
-// unknown, or if writing to the cache costs no more than reading, even a bust that frees little is made, and the next
-// pass may reclaim more outputs. So the test ends there (-rapid.seed=6722935167943988486, 3338930536038272391, and
-// 13711531760929742792 for OpenCode 2).
+// A bust for rent may follow, because it also drops marked newest units. Without a price, or if writing to the cache
+// costs no more than reading, small busts may follow, too. So the test ends there (-rapid.seed=6722935167943988486,
+// 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {

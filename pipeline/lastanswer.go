@@ -61,12 +61,10 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
-// hasToKeepText reports whether entry i is the last answer of its turn, after answers with calls, and is an empty
-// shell or has an empty text. If the entry vanished, an answer with calls would be the last one, and would have to
-// begin with thinking.
-//
-// An empty answer gets its text only once a user message follows. At the end of the array, a text would ask the
-// provider to continue an answer.
+// hasToKeepText reports whether entry i is the last answer of its turn, after answers with calls, and is a shell or
+// has an empty text. Without the entry, an answer with calls would be the last, and would have to begin with
+// thinking. At the end of the array, a text would ask the provider to continue an answer, so an empty answer gets its
+// text only before a user message.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: the calls of three steps were dropped. The thinking of these steps was removed with the calls, or because the
-// step fused with the previous step. Then the user reverted the rest of the turn, and one of these steps became the
-// last answer. Anthropic refuses a last answer that has calls and does not begin with its thinking.
+// Bug J9: the thinking of some steps was removed with their calls, or because a step fused with the previous one.
+// After a revert, one of these steps became the last answer. Anthropic refuses a last answer with calls that does not
+// begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -107,9 +107,8 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was still
-// added to that answer, because a later step followed it, although this step was not on the wire. After a revert, the
-// list's call was in the last answer, which had no thinking.
+// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was added
+// to that answer, which became the last answer after a revert.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -152,9 +151,8 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: an answer with an empty text ended a turn. It was removed, because the provider refuses empty texts. So the
-// step before it became the last answer, which has calls and does not begin with thinking. F25: the same happened at an
-// unknown provider, which may be a gateway in front of Claude.
+// Bug F10: an answer with an empty text ended a turn, and was removed, because the provider refuses empty texts. So
+// the last answer had calls and did not begin with thinking. F25: the same happened at an unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -200,9 +198,8 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// Bug F26: the model thought, and ended its turn without calls. The next pass removed the call before that answer. Then
-// the model continued with another step, without a prompt in between. Anthropic sees the answer and the step as one, so
-// the last answer began with an older text.
+// Bug F26: a turn ended with thinking and no calls, and the next pass removed the call before. Then the model
+// continued without a prompt. Anthropic sees both answers as one, which began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {

@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// NotePlace returns the tag of the newest unit to which a note may be added, or 0. Only a unit that is new since the
-// newest Update gets a note: the provider has not seen it, so the note causes no bust. A unit that already has a
-// reminder, for example from the harness, gets no note.
+// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen
+// the unit, because a note would then cause a bust. A unit with a reminder, for example from the harness, gets no
+// note.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded

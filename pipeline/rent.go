@@ -52,9 +52,8 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a cliff of the
-// provider's prices (route.Cliff). If the prompt without this content is below the cliff, the content bears the whole
-// additional cost.
+// Beyond a cliff of the provider's prices (route.Cliff), removable content has an additional cost. If the prompt
+// without this content is below the cliff, the content bears the whole additional cost.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))

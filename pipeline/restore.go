@@ -39,9 +39,8 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// isPromptLost reports whether the newest prompt has no answer yet, but is not whole on the wire. A rule may shorten
-// an older prompt, and a head may cover it. If the user then goes back, for example with Pi's /tree, the older prompt
-// is the newest again, and the model could not read its task.
+// A rule may shorten an older prompt, and a head may cover it. If the user goes back, for example with Pi's /tree,
+// the older prompt is the newest again, and the model could not read its task.
 func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {

@@ -90,9 +90,9 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted is set if a revert has taken messages that the head covers, if messages with a withdrawn
-	// compartment have come back, or if a prompt that is not whole on the wire is the newest again. In the first two
-	// cases, the reported sizes belong to another head.
+	// HeadReverted is set if a revert has taken covered messages, if messages of a withdrawn compartment are back, or
+	// if a prompt that is not whole on the wire is the newest. In the first two cases, the reported sizes belong to
+	// another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool

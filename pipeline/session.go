@@ -184,9 +184,8 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped notes, by message key, the lines that the user typed and that the harness
-// replaced with the text of a command (transcript.Part.Typed). The caller calls
-// LearnTyped before Update.
+// LearnTyped notes the lines, by message key, that the harness replaced with a command's text
+// (transcript.Part.Typed). It is called before Update.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first unchanged messages of the array, and replaces all others with raws. It returns the units
@@ -300,9 +299,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// gapBefore returns the pause before m in seconds, if m is a user message and the pause is worth showing. The pause
-// is measured only once, because the message before m may later disappear, and the mark of the pause must not change
-// then (A19 in docs/defects.md).
+// The pause before a user message is measured only once, because the message before may later disappear, and the mark
+// of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0

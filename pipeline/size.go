@@ -41,9 +41,8 @@ type Gauge struct {
 	Base int
 }
 
-// size reads the transcript and the frozen state, not events, so that a restarted host
-// gets the same result. If the provider reports no usage, size uses the host's own
-// count.
+// A restarted host must get the same result, so size reads the transcript and the frozen state, not events. Without a
+// usage, it uses the host's own count.
 func (s *Session) size(c Counting) (Size, Gauge) {
 	measured, tail, own, answered := -1, 0, s.counted(), false
 	compacted := s.compactedAt()
@@ -125,9 +124,7 @@ func (s *memo) isOlderThanLastPass(i int) bool {
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the estimate for the wire.
-// While there is no host and its plugin has no patches, the harness sends the raw array, and the usage says nothing
-// about the wire.
+// Without a host and without patches, the harness sends the raw array, and the usage says nothing about the wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
 // RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does
@@ -156,9 +153,8 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt. own is the host's count of the prompt's messages. The gauge's
-// prompt may have held fewer tokens than Own says, for example because its head is gone. So the estimate is at least
-// g.Base plus the minimum that a provider counts for the messages.
+// own is the host's count of the prompt's messages. Own may be too large, for example because the head is gone, so
+// the estimate is at least g.Base plus the provider's minimum for the messages.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
@@ -169,9 +165,8 @@ func (s *array) isEstimated(g Gauge) bool {
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
 
-// measurement names the usage and its assumed size, for example "msg_1/52000". If the
-// host corrects the size, the name changes, so a bust's relief is subtracted only
-// from the size on which the bust was based.
+// A measurement is for example "msg_1/52000". A corrected size changes the name, so a bust's relief is subtracted
+// only from the size on which the bust was based.
 func (g Gauge) measurement() string { return measurementOf(messageOf(g.Of), g.Tokens) }
 
 func measurementOf(key string, tokens int) string { return key + "/" + strconv.Itoa(tokens) }
@@ -179,9 +174,8 @@ func measurementOf(key string, tokens int) string { return key + "/" + strconv.I
 // The result is in provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects the size after the provider refused a prompt, and returns the number of provider tokens per token
-// of the host's count. The refused prompt had at least limit tokens, the model's limit, and at least named tokens,
-// the size in the provider's error. An unknown value is 0.
+// The refused prompt had at least limit tokens, the model's limit, and at least named tokens, the size in the
+// provider's error. 0 is unknown. The result is in provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -237,9 +231,9 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a first Gauge from an array that is new to the host. It reads usages in order, and stops at the first
-// prompt that has not grown with the array. A prompt that has grown less lacked dropped content. A prompt that has
-// grown much more held content that the array has no longer, for example pruned outputs.
+// grown makes a first Gauge from the usages of an array that is new to the host, up to the first prompt that has not
+// grown with the array. Such a prompt lacked dropped content, or held content that the array has no longer, for
+// example pruned outputs.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last

@@ -162,8 +162,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
-// wire, but the pass still freed space for this thinking, and the next passes still counted it. In the second case,
-// the model had bound its thinking before, and the preamble changed. No measured prompt includes the thinking of a3.
+// wire, but the pass still freed space for this thinking, and the next passes still counted it. No measured prompt
+// includes the thinking of a3.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -195,8 +195,7 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 }
 
 // Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted
-// the output twice: once from the messages since the measurement, and once as relief. The host estimated 674 tokens
-// when it sent 10,949.
+// the output from the messages since the measurement, and again as relief.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string

@@ -12,10 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// It is the newest list if an item is still open and the call that wrote the list has been dropped. It is added at
-// the end of the newest answer that may have it. A list that is already shown keeps its place while that place is
-// allowed. newest is the index of the newest answer that the provider sees, covered the number of leading messages
-// that the head covers, and after the state with the edits of the bust.
+// The newest list is shown if an item is open and the call that wrote it has been dropped, at the end of the newest
+// answer that may have it. A shown list keeps its place while that place is allowed. newest is the index of the
+// newest visible answer, covered counts the covered messages, and after is the state with the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

@@ -11,9 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At the step limit, OpenCode 2 adds a message to the end of one request. The bug: the next request lacked this
-// message, so the host assumed that the user had reverted the prompt, and ignored that the provider had refused the
-// request.
+// At the step limit, OpenCode 2 adds a message to one request. The bug: the next request lacked this message, so the
+// host took the prompt for reverted, and ignored the provider's refusal.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)

@@ -20,10 +20,9 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after the newest compartment. covered is the ordinal at
-// which that compartment ends. known holds the messages with known ordinals, in this
-// order. ok is false if the ordinals of the array's messages cannot be known
-// (history.IsAnchored). Only new messages are decoded.
+// Uncovered returns the messages after the compartment that ends at the ordinal covered. known holds messages with
+// known ordinals, in this order. ok is false if the array's ordinals cannot be known (history.IsAnchored). Only new
+// messages are decoded.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -79,9 +78,8 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// inStoreOrder returns the places of the entries in the order of the harness's store, which
-// numbers messages. A compaction can keep turns: the array then begins with the summary,
-// which is newer than these turns.
+// A compaction can keep turns: the array then begins with the summary, which is newer. The store's order numbers
+// messages.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {
@@ -128,9 +126,8 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after the message with this key.
-// Without a known key, it returns the size of all messages. It is cheap enough for a
-// pass.
+// UncoveredTokens returns the size of the messages after a key, or of all messages without a known key. It is cheap
+// enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

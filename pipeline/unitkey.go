@@ -20,9 +20,7 @@ type unitKeys struct {
 
 func newUnitKeys(m *transcript.Message) *unitKeys { return &unitKeys{message: m.Key} }
 
-// of returns the key of the unit in part p, or "" if p holds no unit. Hidden parts,
-// blank texts (C8 in docs/defects.md), reasoning, and parts of a message without id
-// are no units.
+// Hidden parts, blank texts (C8 in docs/defects.md), reasoning, and parts of a message without id are no units: "".
 func (k *unitKeys) of(p *transcript.Part) string {
 	if k.message == "" || p.Hidden {
 		return ""

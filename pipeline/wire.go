@@ -30,9 +30,8 @@ type Wire struct {
 	// Token names the wire together with its preamble. If the request is sent with
 	// this wire, the client returns the token with the next pass.
 	Token string
-	// Lost holds the keys of the messages whose thinking this pass removes forever,
-	// because the prompt before the message has changed. LostBlocks counts their
-	// thinking blocks. LostTokens estimates their size.
+	// Lost names the messages whose thinking is removed forever, because the prompt before has changed. LostBlocks
+	// counts the blocks, and LostTokens estimates their size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 
@@ -42,9 +41,8 @@ type Wire struct {
 	Err error
 }
 
-// Render renders the transcript with the frozen state and the additions of d laid over
-// it. It skips messages with no new content and no new edit. To refuse the additions,
-// the caller renders again with another decision.
+// Render skips messages with no new content and no new edit. To refuse the additions of d, the caller renders again
+// with another decision.
 func (s *memo) Render(d Decision) Wire {
 	s.show(d.Additions.Additions)
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
@@ -136,9 +134,8 @@ func (s *memo) reframe() {
 	}
 }
 
-// settle completes the results that depend on earlier messages, from entry i on: whether the provider fuses a message
-// with the one before, whether its thinking still follows the right prompt, and the chains and sums. It returns the
-// index of the first entry whose wire bytes changed.
+// From entry i on, settle completes what depends on earlier messages: fusing, bound thinking, chains and sums. It
+// returns the index of the first entry whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants

@@ -5,9 +5,8 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for
-// example, a clamped tool call may become a skeleton, but a dropped unit stays dropped, unless the user asks for it
-// again (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for example, a dropped
+// unit stays dropped, unless the user asks for it again (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
@@ -27,9 +26,8 @@ const (
 	Strip EditKind = "strip"
 	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
-	// Unthink leaves out the reasoning of the unit's message, including
-	// thinking that the model wrote into its texts, for example between <think>
-	// tags.
+	// Unthink leaves out the reasoning of the unit's message, and the thinking in its texts, for example between
+	// <think> tags.
 	Unthink EditKind = "unthink"
 	// Shell means that the unit's message has no content that is worth sending.
 	Shell EditKind = "shell"

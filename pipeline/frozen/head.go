@@ -29,9 +29,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark is the highest id of a memory at the time of the fold. UpdateMark is
-	// the highest id of a memory update at that time. The delta shows memories and
-	// updates with higher ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows higher
+	// ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
 	KeyFiles string
@@ -87,9 +86,8 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head of the state. covered holds the keys of the messages that h replaces. A highest tag would
-// not do, because an old message can get a new unit: for example, the harness stores the text of an aborted answer
-// late.
+// SetHead makes h the head. covered has the keys of the replaced messages. A highest tag would not do, because an old
+// message can get a new unit, for example the text of an aborted answer.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {

@@ -78,8 +78,7 @@ type State struct {
 }
 
 // NewState returns a state from its stored parts: units ascending by tag, edits in any order, and the queue in its
-// order. If the tag of a queued drop now belongs to another unit, or to none, NewState leaves out the drop. Otherwise
-// the drop would remove content that the model has not marked. The caller sets the setup.
+// order. A queued drop whose tag now belongs to another unit is left out, because the model has not marked this unit.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,

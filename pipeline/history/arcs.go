@@ -12,8 +12,7 @@ type span struct{ first, last int }
 type spans []span
 
 // A call at liveFrom or later may still get its result, so its arc reaches to the end of the session. An older call
-// without a result has no span. If an arc began before the first uncovered message, its span begins with that
-// message.
+// without a result has no span. A span begins with the first uncovered message at the earliest.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {

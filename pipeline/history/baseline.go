@@ -116,11 +116,9 @@ func (in BaselineInput) withDefaults() BaselineInput {
 	return in
 }
 
-// record renders the section of the compartments, and returns their tiers.
-//
-// It raises the pressure first, because a higher pressure spreads the loss over all compartments. If a few attempts
-// are not enough, it lowers the oldest compartments tier by tier, down to the archive. Only this section is measured:
-// if large documents counted, they would drive out the history (bug class H5 in docs/defects.md).
+// record raises the pressure first, because a higher pressure spreads the loss over all compartments. Then it lowers
+// the oldest compartments tier by tier, down to the archive. Only this section is measured: large documents would
+// otherwise drive out the history (bug class H5 in docs/defects.md).
 func (in BaselineInput) record() (section string, tiers []int) {
 	budget := float64(in.HistoryBudget)
 	fits := func(section string, limit float64) bool { return float64(in.CountText(section)) <= limit }

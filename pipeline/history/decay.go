@@ -37,9 +37,8 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns the pressure under which compartments fit a budget in tokens: their size at pressure 1 divided
-// by the budget, and at least 0.1. importances holds the importance of each compartment, newest first. Without a budget
-// the pressure is 1.
+// DecayPressure returns the pressure under which compartments fit a budget in tokens, at least 0.1, or 1 without a
+// budget. importances are those of the compartments, newest first.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN
 		return 1

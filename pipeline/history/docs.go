@@ -14,9 +14,8 @@ type Doc struct {
 	Text string
 }
 
-// CanonicalDoc removes everything invisible: byte order marks and other invisible characters, carriage returns,
-// blanks at line ends, and empty lines at the end. So a checkout on another system has the same text. A file also
-// cannot give the model orders that a reviewer of the file does not see.
+// CanonicalDoc removes everything invisible, so a checkout on another system has the same text, and a file cannot
+// give the model orders that a reviewer does not see.
 func CanonicalDoc(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// The head marks its structure with tags, for example <compartment>. Foreign
-// text, for example a title, must not look like a tag, so the package escapes
-// each "<", ">" and "&" in it.
+// The head marks its structure with tags, for example <compartment>. Foreign text, for example a title, must not look
+// like a tag.
 var (
 	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")

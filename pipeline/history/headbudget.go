@@ -14,9 +14,9 @@ const (
 	deltaShare = 0.25
 )
 
-// HistoryBudget returns the size in tokens that the history may have in the baseline. share (0..1) is its part of the
-// window below the execute threshold (in percent of the limit). Without limit or share, the result is 0. The limit
-// must be the model's, because right after a restart no last prompt is known.
+// HistoryBudget returns the size in tokens that the history may have in the baseline: a share (0..1) of the window
+// below the threshold (in percent). The limit must be the model's, because right after a restart no last prompt is
+// known. Without limit or share, the result is 0.
 func HistoryBudget(limit int, threshold, share float64) int {
 	if limit <= 0 || !(threshold > 0) || !(share > 0) {
 		return 0

@@ -47,9 +47,9 @@ func fromAttribute(s chronicle.Source) string {
 	return ` from="` + string(s) + `"`
 }
 
-// A memory that expires after the fold stays in the head until the next fold. If the clock decided instead, the delta
-// could change between two passes (bug class H3 in docs/defects.md). After a memory that does not fit the budget, a
-// smaller memory may still fit.
+// A memory that expires after the fold stays until the next fold. If the clock decided, the delta could change
+// between two passes (bug class H3 in docs/defects.md). After a memory that does not fit the budget, a smaller memory
+// may still fit.
 func selectMemories(all []chronicle.Memory, foldedAt int64, budget int, count func(string) int) []chronicle.Memory {
 	alive := slices.DeleteFunc(slices.Clone(all), func(m chronicle.Memory) bool { return m.ExpiresAt != 0 && m.ExpiresAt <= foldedAt })
 	slices.SortFunc(alive, byWorth)

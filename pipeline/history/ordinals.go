@@ -73,9 +73,8 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 
 func (e Entry) hasNone() bool { return e.IsSummary || e.IsOutside }
 
-// IsAnchored reports whether Number knows the ordinals of an array: the array begins with
-// the session's first message, or holds an anchor. After a compaction, an array begins
-// with a summary, and the number of missing messages is unknown.
+// IsAnchored reports whether Number knows the ordinals of an array. After a compaction, an array begins with a
+// summary and lacks an unknown number of messages, so it needs an anchor.
 func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {
 		if e.IsSummary {

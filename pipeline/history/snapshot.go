@@ -51,14 +51,12 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session into four parts: the messages that compartments cover, the eligible messages [Start,
-// End), later messages, and the protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so
-// that both use the same messages.
+// A Snapshot divides a session into covered messages, eligible messages [Start, End), later messages, and the
+// protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
-	// Start is the first message without a compartment. End is the first message that
-	// this run may not summarise. TailStart begins the protected tail. Last is the
-	// newest message.
+	// Start is the first message without a compartment, End the first that this run may not summarise, Last the
+	// newest.
 	Start, End, TailStart, Last int
 
 	Reason TailReason

@@ -53,8 +53,7 @@ const (
 	// maxWaited is the number of passes that eligible messages may wait before the status shows a fault.
 	maxWaited = 6
 	// After this number of passes, the throttle forgets runs without a result. Below the low mark, nothing else lets
-	// a failing model be asked again. Each further time takes twice as many passes, because a model that has always
-	// failed will probably fail again.
+	// a failing model be asked again, each time after twice as many passes.
 	forgotten = 50
 	maxBouts  = 4
 )

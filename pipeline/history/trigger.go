@@ -127,9 +127,8 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides without pressure, by the condensed text of all messages before the tail. Their raw size says little:
-// the summary of large files is short. The cap of a run does not limit this text, because in a small window the cap
-// is smaller than the size at which a run begins.
+// weigh uses the condensed text, because the summary of large files is short. The cap of a run does not limit this
+// text, because in a small window the cap is smaller than the size at which a run begins.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

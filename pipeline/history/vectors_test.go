@@ -206,9 +206,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call of the provider is summarised together with the answer that continues it.
-// The bug: the head ended between them, so the prompt ended with an answer without its thinking, which
-// Anthropic refuses.
+// An answer that ends with a call of the provider belongs to the answer that continues it. The bug: the head ended
+// between them, so the prompt ended with an answer without its thinking, which Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)

@@ -19,9 +19,8 @@ type Unit struct {
 	Tool string
 }
 
-// Measure returns the pile: the results of active tool units. It leaves out the newest units, because the model could
-// not drop them yet (bug class B19 in docs/defects.md), and the units that the model has marked or the user keeps.
-// protected is the number of newest units.
+// Measure returns the results of active tool units, except the newest units, of which protected is the number,
+// because the model could not drop them yet (bug class B19 in docs/defects.md), and units that are marked or kept.
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile

@@ -50,9 +50,8 @@ type Frame struct {
 // UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns the operations that turn the raw message of m into its form on the wire. Reasoning is left out last,
-// because that depends on the parts that stay. The remove operations come after the edits and run from the end of the
-// message, so that no operation shifts the path of a later one.
+// Patch returns the operations that turn the raw message of m into its form on the wire. The remove operations come
+// last and run from the end of the message, so that no operation shifts the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
 		// With a placeholder, a message without text would be sent.
@@ -181,9 +180,8 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message from the wire. This includes empty texts and empty
-// reasoning: the harness leaves these out for some providers only, and the other
-// providers refuse them.
+// The harness leaves out empty texts and reasoning for some providers only, and the others refuse them, so leave
+// removes these, too.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

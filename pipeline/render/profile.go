@@ -22,10 +22,8 @@ type Profile struct {
 	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue
 	// an answer that the request begins.
 	LastIsUser bool
-	// FusesAssistants: the SDK merges consecutive assistant messages, and the
-	// provider accepts thinking only at the start of the merged message. The
-	// SDKs for Anthropic's models do so on every route: direct, Bedrock and
-	// Vertex.
+	// FusesAssistants: the SDK merges consecutive assistant messages, and the provider accepts thinking only at the
+	// start of the merged message. All routes to Anthropic's models do so: direct, Bedrock and Vertex.
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
@@ -35,9 +33,8 @@ type Profile struct {
 	// of its calls or texts stays, a step keeps all its calls, the dropped calls as skeletons. Otherwise the whole
 	// step is removed.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
-	// require it: for example, Moonshot requires its reasoning_content, and OpenAI
-	// requires its reasoning items.
+	// ForgetsReasoning: reasoning of earlier turns may be left out. For example, Moonshot requires its
+	// reasoning_content, and OpenAI its reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call that the model never made. Google does
 	// not, because it requires a signature with each call.

@@ -2,9 +2,7 @@ package render
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// reasoning leaves out the thinking that an edit removes, and then the thinking that
-// the provider would refuse. The parts that stay decide this, so reasoning runs
-// after all other removals.
+// The parts that stay decide which thinking the provider accepts, so reasoning runs after all other removals.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)

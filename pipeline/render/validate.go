@@ -34,9 +34,7 @@ type Position struct {
 	// Continues means that the provider merges the newest message with the assistant message before it even in the
 	// raw array.
 	Continues bool
-	// Binds means that the model binds thinking to its prompt. Such a model
-	// accepts a step without its thinking, so RuleThinking does not hold for
-	// it.
+	// A model that binds thinking accepts a step without its thinking, so RuleThinking does not hold.
 	Binds bool
 }
 

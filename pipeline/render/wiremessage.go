@@ -28,9 +28,7 @@ type Block struct {
 	// type of a file. Input is the arguments of a call.
 	ID, Name string
 	Input    json.Value
-	// Signature is the signature of a reasoning block. Raw is any other content
-	// that reaches the provider: attachments, a file's address, an unknown
-	// part.
+	// Raw is other content that reaches the provider: attachments, a file's address, an unknown part.
 	Signature json.Value
 	Raw       string
 	IsError   bool
@@ -100,9 +98,8 @@ func (w *WireMessage) FusesWithNext() bool {
 
 type Hash [16]byte
 
-// Hash returns the hash of the message's wire bytes, or the zero hash if the
-// provider does not see the message. The message must not change after the
-// first call of Hash.
+// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. The message must not
+// change afterwards.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning leaves out the reasoning of old messages, and the thinking that models without reasoning write into
-// their texts, for example between <think> tags. The edit is stored at the message's newest unit. A message
-// without units is so small that its reasoning can stay.
+// OldReasoning leaves out the reasoning of old messages, also in texts, for example between <think> tags. The edit is
+// stored at the message's newest unit. A message without units is so small that its reasoning can stay.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {

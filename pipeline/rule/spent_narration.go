@@ -3,8 +3,8 @@ package rule
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // SpentNarration drops the model's texts beside dropped calls: "now I read X" is worth little without X. Answers that
-// end a turn and the user's messages stay. In the table, all tool rules come first, so texts are dropped only if tool
-// output is not enough. Without this rule, a session whose texts fill the window would bust again and again.
+// end a turn stay. All tool rules come first. Without this rule, a session whose texts fill the window would bust
+// again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	drops := v.dropsUntilEnough()

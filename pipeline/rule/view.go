@@ -31,9 +31,9 @@ type Goal struct {
 	// Fit is the size of the largest request that fits. It is 0 unless the provider has refused the last request, or
 	// this request is clearly larger than the window.
 	Fit int
-	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on one
-	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also
-	// set if the last bust has freed too little to end an emergency, and if the provider reports no sizes.
+	// Measured means that a usage has reported the prompt after the last bust, that the bust did not end an
+	// emergency, or that the provider reports no sizes. If two passes acted on one measurement, the second would drop
+	// the rest of the tail (bug class A29 in docs/defects.md).
 	Measured bool
 }
 
@@ -102,9 +102,8 @@ type Facts struct {
 	// Call identifies a call that changes nothing, together with its arguments:
 	// two equal reads have the same number. It is zero for other units.
 	Call uint64
-	// Again identifies a call that is made for its result, together with its arguments:
-	// two equal reads or two equal commands have the same number. It is zero for other
-	// units.
+	// Again has the same number for two equal reads or commands, for a call that is made for its result, and
+	// otherwise 0.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool

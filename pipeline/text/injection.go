@@ -28,9 +28,8 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections returns text, trimmed, without the parts that the harness and plugins put into it: reminder blocks,
-// initiator comments, orchestrator directives with their lists, and the first paragraph that begins with each of the
-// paragraphMarkers. A text without injection does not change.
+// StripInjections returns text, trimmed, without reminder blocks, initiator comments, orchestrator directives with
+// their lists, and the first paragraph of each of the paragraphMarkers. A text without injection does not change.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text

@@ -64,9 +64,8 @@ type found struct {
 	start, end int
 }
 
-// An edit appends the replacement of a phrase to out, and returns how far it
-// has read in the source. An edit may remove blanks and punctuation from the
-// end of out. 0 means that the phrase stays.
+// An edit appends the replacement of a phrase to out, and may remove blanks and punctuation there. It returns how far
+// it has read in the source, or 0 if the phrase stays.
 type edit func(out []byte, f found) ([]byte, int)
 
 func (l *lexicon) rewrite(s string, edit edit) string {

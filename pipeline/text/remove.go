@@ -14,9 +14,8 @@ const (
 	framers = openers + ":-–—+>#"
 )
 
-// remove removes a word with the blanks before it and its punctuation: "this, please." becomes "this.", and "well;
-// clearly, it" becomes "well; it". It never joins lines. A word stays if it is emphasised, quoted or negated, or a
-// whole sentence. A courtesy such as "Sure!" may be a whole sentence.
+// "this, please." becomes "this.", and "well; clearly, it" becomes "well; it". Lines are never joined. A word stays
+// if it is emphasised, quoted or negated, or, unless it is a courtesy such as "Sure!", a whole sentence.
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)

@@ -14,8 +14,7 @@ const (
 )
 
 type Message struct {
-	// Key is the harness's message id, unique in a session. It is empty if the
-	// message could not be read. An unreadable message passes through
+	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which passes through
 	// untouched.
 	Key  string
 	Role Role
@@ -32,16 +31,14 @@ type Message struct {
 	Finish Finish
 	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary means that the harness made this message as a summary of the messages
-	// before it. A summary that is an answer has no Usage, because it answers a prompt of
-	// the harness's compaction.
+	// Summary means that the harness made this message as a summary. As an answer, it has no Usage, because its
+	// prompt is the compaction's.
 	Summary bool
 	// Stays means that the message is no part of the conversation: no head replaces it. An example is a changed
 	// instruction of OpenCode 2.
 	Stays bool
-	// Nameless means that the harness gives the message no id, so its key comes from the
-	// message before. The next request may have the message under another key, or not at
-	// all. An example is OpenCode 2's reminder at the step limit.
+	// Nameless means that the harness gives the message no id, so its key comes from the message before, and may
+	// change. An example is OpenCode 2's reminder at the step limit.
 	Nameless bool
 	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
@@ -157,9 +154,9 @@ type Part struct {
 	// TextPath leads to the string from which Text was read. It is empty without such a string, for example for a
 	// tool without a result.
 	TextPath string
-	// Replaced means that the harness sends its own sentence in place of a tool's result, for example "[Old tool result
-	// content cleared]". Then Text is this sentence, and TextPath is empty, because a patch of the result would never
-	// reach the provider. Original is the result itself, if the harness still has it.
+	// Replaced means that the harness sends its own sentence, Text, in place of a tool's result. TextPath is then
+	// empty, because a patch of the result would never reach the provider. Original is the result, if the harness
+	// still has it.
 	Replaced bool
 	Original string
 	// Hidden means that the harness keeps the part from the provider.
@@ -167,9 +164,8 @@ type Part struct {
 	// Compacts means that the harness or a compaction marker has added the part, so
 	// that the array can begin with its message.
 	Compacts bool
-	// StartsStep marks the beginning of an answer of the model. A message with
-	// two such parts reaches the provider as two assistant messages, with the
-	// tool results of the first between them.
+	// StartsStep marks the beginning of an answer. A message with two such parts reaches the provider as two
+	// assistant messages, with the first one's tool results between them.
 	StartsStep bool
 
 	// Signature is the provider's proof on a reasoning part, as raw metadata. A
@@ -212,13 +208,11 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations after which the result of tool part p
-	// shows only text. It returns nil if no patch of the result would reach the
+	// ResultText returns the operations that make the result of p show only text, or nil if none would reach the
 	// provider.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that append a finished call, which the model
-	// never made, to an answer. It returns nil if the harness has no place for the
-	// call.
+	// AddCall returns the operations that append a finished call to an answer, or nil if the harness has no place for
+	// the call.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value
