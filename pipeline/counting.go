@@ -19,8 +19,7 @@ func (r TokenRatio) value() float64 {
 // OwnTokens converts n tokens of the provider to tokens of the host's count.
 func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
-// Counting holds the token ratios that a pass needs to estimate a prompt that no usage
-// reports.
+// Counting holds the token ratios that a pass needs to estimate a prompt that no usage reports.
 type Counting struct {
 	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
 	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.

@@ -19,8 +19,7 @@ type Readings struct {
 	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark in percent. If
 	// LowMark is 0, the pass chooses a low mark.
 	Threshold, LowMark float64
-	// TTL is how long the provider keeps an unused prefix. Route describes the other
-	// properties of its cache.
+	// TTL is how long the provider keeps an unused prefix. Route describes the other properties of its cache.
 	TTL      time.Duration
 	Route    route.Route
 	Subagent bool
@@ -28,8 +27,7 @@ type Readings struct {
 	Flush bool
 	// Overflow means that the provider refused the newest prompt as too long.
 	Overflow bool
-	// OverflowTokens is the size of that prompt according to the provider, 0 if the
-	// provider did not name it.
+	// OverflowTokens is the size of that prompt according to the provider, 0 if the provider did not name it.
 	OverflowTokens int
 	// Counting converts between the provider's tokens and the host's.
 	Counting Counting
@@ -43,8 +41,7 @@ type Readings struct {
 	// SystemPending means that the harness's system prompt differs from the system prompt that the session sends. The
 	// session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew means that, whatever this pass decides, the request has a system prompt that no pass has seen
-	// yet.
+	// SystemIsNew means that, whatever this pass decides, the request has a system prompt that no pass has seen yet.
 	SystemIsNew bool
 	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in it is wrong. The
 	// session adopts the harness's newer prompt when the prefix is lost for another reason.
@@ -77,11 +74,9 @@ type Assessment struct {
 	InputTokens int
 	Size        Size
 	Percent     float64
-	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the
-	// pass was not under pressure.
+	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the pass was not under pressure.
 	Goal int
-	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
-	// edit.
+	// Price is the estimated cost and gain of the bust, zero if no rule proposed an edit.
 	Price schema.BustPrice
 	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
 	// says whether the pressure episode is stuck.
@@ -290,8 +285,7 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained lists the tags of the queued drops whose units are no longer on the wire after
-// the proposed edits.
+// drained lists the tags of the queued drops whose units are no longer on the wire after the proposed edits.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

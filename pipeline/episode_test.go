@@ -26,8 +26,7 @@ func TestIsWorthIt(t *testing.T) {
 		{"nobody knows a price", at(70_000, CausePressure, not), schema.Price{Write: 1}, 1, true},
 		{"under pressure the price decides", at(70_000, CausePressure, pays), quarterAndTenth, 1, true},
 		{"also against much relief", at(70_000, CausePressure, not), quarterAndTenth, 60_000, false},
-		// Below the force level, a bust before the end of the turn costs more than it
-		// saves (docs/decisions.md).
+		// Below the force level, a bust before the end of the turn costs more than it saves (docs/decisions.md).
 		{"also just below the force level", at(84_999, CausePressure, not), quarterAndTenth, 60_000, false},
 		{"at the force level a tenth below the high mark is enough", at(86_000, CauseForce, not), quarterAndTenth, 31_000, true},
 		{"one token less is not", at(86_000, CauseForce, not), quarterAndTenth, 30_999, false},

@@ -91,8 +91,7 @@ type traits struct {
 	// "<think>…</think>". undroppable means that a visible part is no unit, so that
 	// no edit can drop it.
 	plain, signed, inlineThinking, undroppable bool
-	// thought is the size of all reasoning in bytes. thoughts is the number of
-	// signed blocks.
+	// thought is the size of all reasoning in bytes. thoughts is the number of signed blocks.
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool

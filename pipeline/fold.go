@@ -45,8 +45,7 @@ type History struct {
 // FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
-// hard pass.
+// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a hard pass.
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
@@ -328,8 +327,7 @@ func (s *content) UnansweredPrompt() (key string, tokens int) {
 
 func (e *entry) isPrompt() bool { return e.header.role == transcript.User && e.traits.typed }
 
-// endsTurn reports whether the message is an answer after which the model waits for the
-// user.
+// endsTurn reports whether the message is an answer after which the model waits for the user.
 func (e *entry) endsTurn() bool {
 	return e.header.role == transcript.Assistant && !e.header.errored && !e.header.summary &&
 		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)

@@ -103,8 +103,7 @@ func (o Outline) First(n int) (first []int64) {
 }
 
 type Copy struct {
-	// Units are the original's units with their tags, under the keys that they have in
-	// the copy, ascending by tag.
+	// Units are the original's units with their tags, under the keys that they have in the copy, ascending by tag.
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string

@@ -136,8 +136,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// Compartments that end before the marker stay: their messages are hidden, not
-// reverted.
+// Compartments that end before the marker stay: their messages are hidden, not reverted.
 func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

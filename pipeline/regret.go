@@ -14,8 +14,7 @@ const SoonPasses = 20
 
 type Reread struct {
 	Tag int
-	// MessageKey is the message of the unit. Tokens is the size of the content that was
-	// read again.
+	// MessageKey is the message of the unit. Tokens is the size of the content that was read again.
 	MessageKey string
 	Tokens     int
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Only the model knows why it reads something again, so the cases define which repetitions count as a wrong
-// removal.
+// Only the model knows why it reads something again, so the cases define which repetitions count as a wrong removal.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string

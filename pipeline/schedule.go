@@ -10,8 +10,7 @@ import (
 // it ends. Section 1 of docs/decisions.md says why such a pass does not remove all that it could.
 const ForcePercent = 85
 
-// From EmergencyPercent on, the next request may not fit, so even protected tool
-// output is dropped.
+// From EmergencyPercent on, the next request may not fit, so even protected tool output is dropped.
 const EmergencyPercent = 95
 
 // DefaultLimitTokens is the prompt limit of an unknown model. It is small, because with a limit that is too large the
@@ -30,8 +29,7 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the
-	// newest.
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -41,11 +39,9 @@ const (
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
-	// CauseRent: removable content has cost as much as the bust that removes it
-	// (Session.buy).
+	// CauseRent: removable content has cost as much as the bust that removes it (Session.buy).
 	CauseRent Cause = "rent"
-	// CauseMidTurn: pressure asks for a bust, but the pass waits for the end of the
-	// turn.
+	// CauseMidTurn: pressure asks for a bust, but the pass waits for the end of the turn.
 	CauseMidTurn Cause = "mid-turn"
 	// CauseNothingToDo: a bust was allowed, but no rule proposed an edit.
 	CauseNothingToDo Cause = "nothing-to-do"
@@ -56,11 +52,9 @@ const (
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
-	// CauseInvalidWire: the wire broke a rule of the provider, so the pass became
-	// steady.
+	// CauseInvalidWire: the wire broke a rule of the provider, so the pass became steady.
 	CauseInvalidWire Cause = "invalid-wire"
-	// CauseBusy: another program holds a lock on the database, so the pass became
-	// steady.
+	// CauseBusy: another program holds a lock on the database, so the pass became steady.
 	CauseBusy Cause = "busy"
 )
 
@@ -104,8 +98,7 @@ type Signals struct {
 	// Percent is the pressure in percent of the window, for example 72.5. Threshold is
 	// the execute threshold in the same unit.
 	Percent, Threshold float64
-	// Now and LastResponse are Unix milliseconds. LastResponse is 0 if the model has
-	// not answered yet.
+	// Now and LastResponse are Unix milliseconds. LastResponse is 0 if the model has not answered yet.
 	Now, LastResponse int64
 	// TTL is how long the provider keeps an unused prefix.
 	TTL time.Duration
@@ -113,44 +106,32 @@ type Signals struct {
 
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
-//   - A steady pass adds nothing to the frozen state except the tags of new units. It does not change the cached
-//     prefix.
-//   - A soft pass may add edits to a live prefix, and everything after the first edit
-//     is then sent again. It asks the rules of rule.Table up to its occasion
-//     (occasionOf in episode.go). The rules of any bust are always asked. From the
-//     threshold on, the pass also asks rules that make room. At ForcePercent it asks more
-//     of them, and at EmergencyPercent or after a refused prompt it asks all of them. Once
-//     enough is freed, the pass skips the remaining rules that make room. It applies the
-//     queued drops except those of protected units. A bust for rent applies those, too,
-//     because the model has asked for them, but asks no rule that makes room. A soft
-//     pass may write a new delta of the head, and may place the synthetic todo list. It
-//     must not change the rest of the setup, for example the provider profile.
-//   - A hard pass may do all that a soft pass may. It may also change the setup and fold the head, and it applies the
-//     queued drops of protected units, too. It asks the rules of the occasion Pressure at a smaller size, from half way
-//     between the low mark and the threshold on.
+//   - A steady pass adds only the tags of new units. It does not change the cached prefix.
+//   - A soft pass may add edits to a live prefix, and everything after the first edit is then sent again. It asks the
+//     rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that make room once enough is
+//     freed. It applies the queued drops except those of protected units. A bust for rent applies these, too, because
+//     the model has asked for them, but asks no rule that makes room. A soft pass may write a new delta of the head and
+//     the synthetic todo list. It must not change the rest of the setup, for example the provider profile.
+//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. It
+//     asks the rules of the occasion Pressure from half way between the low mark and the threshold on.
 //
-// If the prefix is lost before the pass touches it, Schedule makes the pass hard, because waiting with the work would
-// save nothing. Later, Session.propose makes a soft pass hard if it has to fold the head, for example to show the first
-// compartment. A fold changes the first bytes of the wire and costs a live prefix, so it waits if the bust is not worth
-// its price.
+// If the prefix is lost before the pass touches it, the pass is hard, because waiting would save nothing. Later,
+// Session.propose makes a soft pass hard if it has to fold the head, for example to show the first compartment. A fold
+// costs a live prefix, so it waits if the bust is not worth its price.
 //
-// No pass drops a call that is still running. If pressure below the force level is the
-// only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
-// pass does not wait.
+// No pass drops a call that is still running. If pressure below the force level is the only reason for a soft pass,
+// the pass waits for the end of the turn, unless it is a subagent's.
 //
-// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard
-// pass may still become steady, and then adds nothing. The cause says why, and this list is
-// complete:
+// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may still become steady.
+// The cause says why, and this list is complete:
 //
-//   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or
-//     force.
+//   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
 //   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an overflow, a bust for rent, and
 //     a pass whose price is unknown. At EmergencyPercent the bust is worth it if it frees minEmergency tokens, or if
-//     the prompt is then smaller than that level. At ForcePercent the bust is also worth it if it delays the next
-//     episode for long (isRelief).
-//   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and
-//     hard passes.
+//     the prompt is then below that level. At ForcePercent it is also worth it if it delays the next episode for long
+//     (isRelief).
+//   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:

@@ -36,8 +36,7 @@ type Gauge struct {
 	Tokens int
 	// Own is the host's count of the messages in that prompt.
 	Own int
-	// Base is the estimated size of the prompt without its messages: system prompt and
-	// tools.
+	// Base is the estimated size of the prompt without its messages: system prompt and tools.
 	Base int
 }
 

@@ -36,8 +36,7 @@ type Wire struct {
 	LostBlocks, LostTokens int
 
 	anew map[int]render.Rendered
-	// Err is the error of the first message that could not be patched. Such a message
-	// is sent raw.
+	// Err is the error of the first message that could not be patched. Such a message is sent raw.
 	Err error
 }
 

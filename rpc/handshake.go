@@ -69,8 +69,7 @@ func (c *conn) admit(p *schema.InitializeParams) error {
 const (
 	// maxNameBytes bounds the name and the version of a client.
 	maxNameBytes = 256
-	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units
-	// on Windows.
+	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units on Windows.
 	maxPathBytes = 96 << 10
 	// maxSessionBytes bounds the id of a session. An id of OpenCode has 30 bytes.
 	maxSessionBytes = 1 << 10

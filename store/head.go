@@ -25,8 +25,7 @@ type HeadRow struct {
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string
 	Baseline, Acknowledgement, Delta string
-	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has
-	// -1.
+	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has -1.
 	BaselineSeq, DeltaSeq       int
 	BaselineTokens, DeltaTokens int
 	Sections                    string // tokens of the sections, a JSON object

@@ -21,8 +21,7 @@ const (
 	// Drop replaces a text or file with its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
 
-	// Strip removes injected blocks from a text, for example a
-	// <system-reminder> block.
+	// Strip removes injected blocks from a text, for example a <system-reminder> block.
 	Strip EditKind = "strip"
 	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
@@ -35,8 +34,7 @@ const (
 
 var strength = map[EditKind]int{NoEdit: 0, Clamp: 1, Withhold: 2, Skeleton: 3, Drop: 4}
 
-// An Edit is a durable decision about one unit, or about the message of that
-// unit.
+// An Edit is a durable decision about one unit, or about the message of that unit.
 type Edit struct {
 	Tag  int
 	Kind EditKind
@@ -55,8 +53,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments
-	// stay shortened.
+	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments stay shortened.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int

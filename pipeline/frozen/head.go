@@ -14,8 +14,7 @@ type Head struct {
 	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
 	// summarised. It is empty if the array began with the session's first message.
 	AfterSummary string
-	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first.
-	// Unused places are empty.
+	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string

@@ -61,8 +61,7 @@ type Overlay struct {
 	Head Head
 
 	state *State
-	// edited holds a copy of each unit that the proposed edits or the proposed head
-	// change, by tag.
+	// edited holds a copy of each unit that the proposed edits or the proposed head change, by tag.
 	edited map[int]*Unit
 }
 

@@ -19,8 +19,7 @@ type Setup struct {
 // A Todo is a todo list that the wire shows again at the end of a message,
 // because the call that wrote the list is no longer on the wire.
 type Todo struct {
-	// MessageKey names the assistant message that carries the list. It is empty if
-	// there is no list.
+	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string
 	// State is the list as JSON, in the exact form from which the call's id is computed.
 	State string

@@ -11,15 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Chunk is the condensed text of the messages that one run of the historian reads.
-// docs/history.md has an example.
+// A Chunk is the condensed text of the messages that one run of the historian reads. docs/history.md has an example.
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	chronicle.Range
 	// Blocks are the lines of the text. They cover the range without gaps, unless the range has no text.
 	Blocks []Block
-	// Lines has one entry for each ordinal of the range. The key of an unreadable
-	// message is empty.
+	// Lines has one entry for each ordinal of the range. The key of an unreadable message is empty.
 	Lines []chronicle.Place
 	// ToolOnly lists the ranges whose messages hold tool calls and no words.
 	ToolOnly []chronicle.Range
@@ -78,8 +76,7 @@ type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers. noise is the ordinal of the
-	// last message that is noise.
+	// next is the first ordinal that no block covers. noise is the ordinal of the last message that is noise.
 	next, noise int
 	current     *block
 	isFull      bool

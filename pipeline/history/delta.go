@@ -20,8 +20,7 @@ type DeltaInput struct {
 	Updates      []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories holds the memories stored or restored since the fold that the
-	// baseline does not show.
+	// Memories holds the memories stored or restored since the fold that the baseline does not show.
 	Memories []chronicle.Memory
 
 	// Promises are the project's open and closed promises. Session is the id of this session.
@@ -103,8 +102,7 @@ const (
 	ManyMemoryUpdates FoldReason = "memory-updates"
 	// DeltaOverBudget: the delta is larger than a fifth of the history budget.
 	DeltaOverBudget FoldReason = "delta-over-budget"
-	// DeltaOverBaseline: the delta is larger than 15 % of a baseline that has at
-	// least 500 tokens.
+	// DeltaOverBaseline: the delta is larger than 15 % of a baseline that has at least 500 tokens.
 	DeltaOverBaseline FoldReason = "delta-over-baseline"
 )
 

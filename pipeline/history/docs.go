@@ -33,8 +33,7 @@ func CanonicalDoc(text string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// DocsHash returns a hash in hex that changes with the documents. Without documents
-// it returns "".
+// DocsHash returns a hash in hex that changes with the documents. Without documents it returns "".
 func DocsHash(docs []Doc) string {
 	var pieces []string
 	for _, d := range written(docs) {

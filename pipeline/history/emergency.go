@@ -5,8 +5,7 @@ package history
 const (
 	// ForceUsage: the historian runs even inside the live turn, and may read more in one run.
 	ForceUsage = 80
-	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it
-	// publishes an extract.
+	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it publishes an extract.
 	EmergencyUsage = 95
 	// A run may begin proactiveRange percent below the threshold, so that its result is ready at the threshold.
 	proactiveRange = 2

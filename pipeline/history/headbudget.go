@@ -3,8 +3,7 @@ package history
 import "math"
 
 const (
-	// DefaultHistoryBudget is the history budget in tokens while the model's limit
-	// is unknown.
+	// DefaultHistoryBudget is the history budget in tokens while the model's limit is unknown.
 	DefaultHistoryBudget = 60_000
 	// DefaultMemoryBudget bounds the memories in the baseline, in tokens.
 	DefaultMemoryBudget = 4_000

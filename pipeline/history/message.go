@@ -20,8 +20,7 @@ type Message struct {
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts holds the words of the message's author: typed by the user, or written by the
-	// model.
+	// Texts holds the words of the message's author: typed by the user, or written by the model.
 	Texts []string
 	// Others holds the words of others in a message of the user, for example the content
 	// of an attached file, or a reminder that a plugin has put into the user's text.

@@ -52,8 +52,7 @@ func (m *Messages) Tokens(start, end int) int {
 	return max(0, m.sums[end-1]-m.sums[start-1])
 }
 
-// Reads returns how many tokens the historian reads of the messages from start up to end
-// (exclusive).
+// Reads returns how many tokens the historian reads of the messages from start up to end (exclusive).
 func (m *Messages) Reads(start, end int) int {
 	start, end = m.clamp(start), m.clamp(end)
 	return max(0, m.reads[end-1]-m.reads[start-1])

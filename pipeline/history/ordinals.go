@@ -9,8 +9,7 @@ import (
 type Entry struct {
 	// Key is empty if the message could not be read.
 	Key string
-	// IsSummary means that the harness itself made the message as a summary of the
-	// session. A summary has no ordinal.
+	// IsSummary means that the harness itself made the message as a summary of the session. A summary has no ordinal.
 	IsSummary bool
 	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). A message outside
 	// has no ordinal, because the harness does not always store it, and does not always send it.

@@ -3,16 +3,13 @@ package history
 // A Situation holds all facts that decide which part of a session a historian may summarise.
 type Situation struct {
 	Messages *Messages
-	// Covered is the ordinal of the last message that a compartment covers, 0 without a
-	// compartment.
+	// Covered is the ordinal of the last message that a compartment covers, 0 without a compartment.
 	Covered int
 	// Limit is the prompt limit of the session's model in tokens, 0 if it is unknown.
 	Limit int
-	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the
-	// window allows.
+	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the window allows.
 	WorkingSet int
-	// Threshold is the execute threshold, and Usage is the pressure of the session.
-	// Both are in percent of the limit.
+	// Threshold is the execute threshold, and Usage is the pressure of the session. Both are in percent of the limit.
 	Threshold, Usage float64
 }
 
@@ -63,8 +60,7 @@ type Snapshot struct {
 	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages,
 	// Reads is how many of these tokens the historian reads, and Cap is the maximum that one run reads.
 	Target, Tokens, Reads, Cap int
-	// Oversize means that Reads exceeds Cap, because a message or an arc cannot be
-	// divided.
+	// Oversize means that Reads exceeds Cap, because a message or an arc cannot be divided.
 	Oversize bool
 	// Limit and Usage are copied from the situation.
 	Limit int

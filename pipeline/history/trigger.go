@@ -21,8 +21,7 @@ const (
 	NoRunBesideAnother TriggerReason = "running"
 	// NoRunNothingNew: compartments cover all messages.
 	NoRunNothingNew TriggerReason = "nothing-new"
-	// NoRunSmall: the messages without a compartment have fewer tokens than the trigger
-	// budget.
+	// NoRunSmall: the messages without a compartment have fewer tokens than the trigger budget.
 	NoRunSmall TriggerReason = "small"
 	// NoRunAllTail: all messages without a compartment belong to the protected tail.
 	NoRunAllTail TriggerReason = "nothing-eligible"
@@ -52,8 +51,7 @@ type TriggerFacts struct {
 
 // WaitingDrops says how much of the prompt the next bust removes anyway, in tokens.
 type WaitingDrops struct {
-	// Active is the size of the prompt. Going is the size of the part that the next bust
-	// removes.
+	// Active is the size of the prompt. Going is the size of the part that the next bust removes.
 	Active, Going int
 }
 
@@ -91,8 +89,7 @@ func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
 
-// Trigger decides whether a run of the historian begins. docs/history.md has the rules in
-// their order.
+// Trigger decides whether a run of the historian begins. docs/history.md has the rules in their order.
 func Trigger(f TriggerFacts) TriggerResult {
 	m, uncovered := f.Messages, FirstUncovered(f.Covered)
 	switch {

@@ -31,11 +31,9 @@ type Reading struct {
 	Window int
 }
 
-// A Cycle records the last reminder of a session. Its zero value is a session
-// that was never reminded.
+// A Cycle records the last reminder of a session. Its zero value is a session that was never reminded.
 type Cycle struct {
-	// Undropped is the size of the pile at the time of that reminder, and Level is
-	// its tone.
+	// Undropped is the size of the pile at the time of that reminder, and Level is its tone.
 	Undropped int
 	Level     Level
 }

@@ -13,8 +13,7 @@ import (
 
 type Options struct {
 	Codec transcript.Codec
-	// Prefixes says whether each active unit shows its tag to the model, for example
-	// `§12§ ` before a text.
+	// Prefixes says whether each active unit shows its tag to the model, for example `§12§ ` before a text.
 	Prefixes bool
 }
 
@@ -23,8 +22,7 @@ type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
 	Gaps bool
-	// Fused means that the provider merges the message with the assistant
-	// message before it.
+	// Fused means that the provider merges the message with the assistant message before it.
 	Fused bool
 	// KeepsCall means that a call of the message has to stay. If all its calls are dropped, the last call becomes a
 	// skeleton.
@@ -35,8 +33,7 @@ type Frame struct {
 	// Marked means that the message is the summary or the prompt of the host's compaction
 	// marker. The marker's rows are for the harness only, so they are not sent.
 	Marked bool
-	// Todo holds the operations that append the synthetic todo list to the
-	// message. It is nil for most messages.
+	// Todo holds the operations that append the synthetic todo list to the message. It is nil for most messages.
 	Todo schema.Patch
 	// Binds means that the model accepts thinking only after the exact prompt for which it was produced.
 	Binds bool
@@ -236,8 +233,7 @@ func (r *messageRenderer) says() bool {
 	return false
 }
 
-// lastArc skips calls that the harness keeps from the provider. It returns -1 if
-// the message has no call.
+// lastArc skips calls that the harness keeps from the provider. It returns -1 if the message has no call.
 func (r *messageRenderer) lastArc() int {
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
 		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {

@@ -16,8 +16,7 @@ type Profile struct {
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
 	DropsEmptyText bool
-	// ChecksSignatures: the provider verifies signed reasoning and refuses a
-	// block that was changed.
+	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool
 	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue
 	// an answer that the request begins.

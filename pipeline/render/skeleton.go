@@ -100,8 +100,7 @@ func lenUTF16[S string | json.Value](s S) int {
 	return n
 }
 
-// Half of a surrogate pair would be invalid JSON on the wire (bug class B5 in
-// docs/defects.md).
+// Half of a surrogate pair would be invalid JSON on the wire (bug class B5 in docs/defects.md).
 func cutUTF16(s string, n int) string {
 	units := 0
 	for i, r := range s {

@@ -72,8 +72,7 @@ func cutPrefix(text string) (tag int, rest string, ok bool) {
 	if err != nil {
 		return 0, text, false
 	}
-	// strconv.Atoi also accepts the numbers of `§+7§ ` and `§007§ `, but Prefix
-	// never writes these.
+	// strconv.Atoi also accepts the numbers of `§+7§ ` and `§007§ `, but Prefix never writes these.
 	rest, ok = strings.CutPrefix(text, Prefix(tag))
 	return tag, rest, ok
 }

@@ -55,8 +55,7 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// An answer loses the given tags at its start. Any other text is sent unchanged
-// after its prefix.
+// An answer loses the given tags at its start. Any other text is sent unchanged after its prefix.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

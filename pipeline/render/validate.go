@@ -83,8 +83,7 @@ func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	return hits
 }
 
-// While thinking is on, Anthropic refuses a final assistant message that has
-// calls and does not start with thinking.
+// While thinking is on, Anthropic refuses a final assistant message that has calls and does not start with thinking.
 func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	if !p.ChecksSignatures || !p.FusesAssistants || !at.Last || at.Continues || at.Binds {
 		return Violation{}, false

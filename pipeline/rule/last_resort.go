@@ -70,8 +70,7 @@ func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// newestTyped returns the index of the newest message with words that the user has typed, or
-// -1.
+// newestTyped returns the index of the newest message with words that the user has typed, or -1.
 func (v View) newestTyped() int {
 	for i := range slices.Backward(v.Messages) {
 		if slices.ContainsFunc(v.Messages[i].Items, func(it Item) bool { return it.Typed }) {

@@ -51,8 +51,7 @@ func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
-// newestTools also counts dropped units. It returns 0 if there are fewer than
-// n.
+// newestTools also counts dropped units. It returns 0 if there are fewer than n.
 func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }

@@ -94,8 +94,7 @@ func TestNothingIsFreedTwice(t *testing.T) {
 		edits("drops", frozen.Edit{Tag: 1, Kind: frozen.Drop}, frozen.Edit{Tag: 2, Kind: frozen.Drop}, frozen.Edit{Tag: 99, Kind: frozen.Drop}),
 		edits("late", frozen.Edit{Tag: 1, Kind: frozen.Clamp}, frozen.Edit{Tag: 2, Kind: frozen.Skeleton}, frozen.Edit{Tag: 3, Kind: frozen.Strip}),
 	)
-	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop
-	// then frees those 8.
+	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop then frees those 8.
 	if got, want := fmt.Sprint(p.Edits), "[{1 skeleton} {1 drop} {2 drop} {3 strip}]"; got != want {
 		t.Errorf("edits %s, want %s", got, want)
 	}

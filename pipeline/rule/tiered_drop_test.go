@@ -133,8 +133,7 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: units that cannot be dropped counted as freed, so the rule
-// freed too little.
+// Bug class B13: units that cannot be dropped counted as freed, so the rule freed too little.
 func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -216,8 +215,7 @@ func TestCompressionVector(t *testing.T) {
 	if want := []int{3, 3, 2, 2, 1, 1, 0, 0, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// Text i of n gets level 3 if i/n is below 0.2, level 2 below 0.4, and
-	// level 1 below 0.6.
+	// Text i of n gets level 3 if i/n is below 0.2, level 2 below 0.4, and level 1 below 0.6.
 	for _, c := range []struct{ i, n, want int }{{0, 3, 3}, {1, 3, 2}, {2, 3, 0}, {0, 1, 3}, {1, 6, 3}, {2, 6, 2}, {3, 6, 1}, {4, 6, 0}} {
 		if got := compressionOf(c.i, c.n); got != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.i, c.n, got, c.want)

@@ -25,8 +25,7 @@ type View struct {
 
 // Goal is the prompt size that a pass wants to reach, in tokens.
 type Goal struct {
-	// Current is the size of the next prompt. Ceiling is the execute threshold.
-	// Target is the low mark.
+	// Current is the size of the next prompt. Ceiling is the execute threshold. Target is the low mark.
 	Current, Ceiling, Target int
 	// Fit is the size of the largest request that fits. It is 0 unless the provider has refused the last request, or
 	// this request is clearly larger than the window.
@@ -56,14 +55,11 @@ type Message struct {
 	// LosesSpentThought means that the message's reasoning may be left out for this provider if only placeholders are
 	// left beside it.
 	LosesSpentThought bool
-	// ThoughtTokens estimates the size of the reasoning that may be removed. The
-	// tokens of a unit do not include it.
+	// ThoughtTokens estimates the size of the reasoning that may be removed. The tokens of a unit do not include it.
 	ThoughtTokens int
-	// IsAsked means that the message is the user's newest prompt, and that the model has not
-	// answered it.
+	// IsAsked means that the message is the user's newest prompt, and that the model has not answered it.
 	IsAsked bool
-	// Silent means that the provider sees nothing of the message. An example is
-	// a status for the user only.
+	// Silent means that the provider sees nothing of the message. An example is a status for the user only.
 	Silent bool
 	// Reasons means that the raw message has reasoning, signed or not.
 	Reasons bool
@@ -121,8 +117,7 @@ type Facts struct {
 	// Injected means that a text holds blocks that a harness has added. InjectedOnly means that the text holds only
 	// such blocks. Notice means that the whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
-	// Typed means that the unit holds words that the user has typed, or a file that the
-	// user has attached.
+	// Typed means that the unit holds words that the user has typed, or a file that the user has attached.
 	Typed bool
 }
 
@@ -136,8 +131,7 @@ type Knobs struct {
 	DropsStaleReduceCalls bool
 	// Each of these switches on one rule: DuplicateCalls, SupersededWrites and OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
-	// ErrorSteps is the number of model steps after which the arguments of a
-	// failed call are shortened.
+	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int
 	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int

@@ -35,8 +35,7 @@ var (
 		phrases(plain, "about", "with regard to"),
 		phrases(plain, "though", "in spite of the fact that"))
 
-	// A modal verb carries meaning: "could be deleted" must not become
-	// "deleted".
+	// A modal verb carries meaning: "could be deleted" must not become "deleted".
 	auxiliaries = newLexicon(
 		phrases(plain, "", "was", "were", "is", "are", "am", "be", "been", "being", "has been", "had been", "have been", "will be"),
 		phrases(kept, "", "would be", "could be", "should be", "might be", "may be"))
@@ -115,8 +114,7 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// Whether a term is frequent is decided within a chunk, the text between two
-// user lines.
+// Whether a term is frequent is decided within a chunk, the text between two user lines.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)

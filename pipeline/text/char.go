@@ -28,8 +28,7 @@ func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || 
 
 func isBlank(r rune) bool { return IsJSSpace(r) && !isLineEnd(r) }
 
-// JavaScript's \w knows ASCII only, and would find the English article "a" in
-// the Polish word "miała".
+// JavaScript's \w knows ASCII only, and would find the English article "a" in the Polish word "miała".
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isAlnum(byte(r))
@@ -53,8 +52,7 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// prefix is lower-case ASCII. Unicode's case folding would treat the Kelvin sign as a
-// k.
+// prefix is lower-case ASCII. Unicode's case folding would treat the Kelvin sign as a k.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false

@@ -37,8 +37,7 @@ func StripInjections(text string) string {
 	return trimJS(strip(text).text)
 }
 
-// A Piece is a part of a text. Injected means that a harness or a plugin seems to have
-// written it.
+// A Piece is a part of a text. Injected means that a harness or a plugin seems to have written it.
 type Piece struct {
 	Text     string
 	Injected bool

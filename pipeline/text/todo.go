@@ -17,8 +17,7 @@ const (
 	todoCancelled = "cancelled"
 )
 
-// A Todo is an item of the agent's list. The stored order of the fields is a
-// part of TodoCallID.
+// A Todo is an item of the agent's list. The stored order of the fields is a part of TodoCallID.
 type Todo struct {
 	Content  string `json:"content"`
 	Status   string `json:"status"`

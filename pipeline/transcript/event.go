@@ -8,8 +8,7 @@ type Event struct {
 	Session string
 	// Title is the new title of a session.
 	Title string
-	// Message is the answer that changed. It has no parts. If the message was removed,
-	// it has a key only.
+	// Message is the answer that changed. It has no parts. If the message was removed, it has a key only.
 	Message Message
 	// Error is the harness's report of a failed request.
 	Error json.Value
@@ -28,8 +27,7 @@ const (
 	SessionDeleted
 	// MessageRemoved: the harness has deleted a message.
 	MessageRemoved
-	// MessageChanged: a message is new or has changed. The host uses the changes of
-	// answers.
+	// MessageChanged: a message is new or has changed. The host uses the changes of answers.
 	MessageChanged
 	// RequestFailed: a request failed, and no answer reports the failure.
 	RequestFailed

@@ -18,8 +18,7 @@ type Message struct {
 	// untouched.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
-	// keeps Created.
+	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session keeps Created.
 	Created, Completed int64
 	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
@@ -68,8 +67,7 @@ type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
 }
 
-// Prompt returns the size of the step's prompt in tokens. 0 means that the
-// provider did not report it.
+// Prompt returns the size of the step's prompt in tokens. 0 means that the provider did not report it.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 type Kind uint8
@@ -148,8 +146,7 @@ type Part struct {
 	// Path leads to the part.
 	Path string
 
-	// Text is the content of a text or reasoning part, or the result of a tool
-	// arc.
+	// Text is the content of a text or reasoning part, or the result of a tool arc.
 	Text string
 	// TextPath leads to the string from which Text was read. It is empty without such a string, for example for a
 	// tool without a result.

@@ -28,8 +28,7 @@ type ocInfo struct {
 		Created   float64 `json:"created"`
 		Completed float64 `json:"completed"`
 	} `json:"time"`
-	// A user message names its model in one object, an assistant message in two
-	// fields.
+	// A user message names its model in one object, an assistant message in two fields.
 	Model struct {
 		ProviderID string `json:"providerID"`
 		ModelID    string `json:"modelID"`
@@ -178,12 +177,10 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		case role == User && !p.Synthetic:
 			part.Origin = FromUser
 		}
-		// OpenCode checks `ignored` on user texts only. It leaves out empty
-		// texts of both roles.
+		// OpenCode checks `ignored` on user texts only. It leaves out empty texts of both roles.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
-			// OpenCode re-creates its reminder texts with a new id on every
-			// pass.
+			// OpenCode re-creates its reminder texts with a new id on every pass.
 			part.ID = ""
 		}
 	case "reasoning":
@@ -196,8 +193,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		decodeOpenCodeTool(&part, &p, path)
 	case "file":
 		part.Kind, part.URL, part.Mime = File, p.URL, p.Mime
-		// OpenCode repeats the content of such a file in synthetic texts before
-		// it.
+		// OpenCode repeats the content of such a file in synthetic texts before it.
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
@@ -249,8 +245,7 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 			Output      *string `json:"output"`
 		}
 		if p.State.Metadata != nil && json.Unmarshal(p.State.Metadata, &meta) == nil && meta.Interrupted && meta.Output != nil {
-			// OpenCode sends the output of an interrupted tool as a normal
-			// result.
+			// OpenCode sends the output of an interrupted tool as a normal result.
 			part.IsError = false
 			part.Text, part.TextPath = *meta.Output, path+"/state/metadata/output"
 			return

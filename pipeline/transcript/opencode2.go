@@ -149,8 +149,7 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// At most one text of a message in the user's role is the user's. Skills precede it, and attached files follow
-// it.
+// At most one text of a message in the user's role is the user's. Skills precede it, and attached files follow it.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {

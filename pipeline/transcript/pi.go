@@ -233,8 +233,7 @@ func isPiProof(signature json.Value) bool {
 	return len(signature) > 0 && signature.Kind() != 'n' && string(signature) != `""`
 }
 
-// Pi sends a command of the user (`!`) and its output in one text. Only the output can be
-// tagged and dropped.
+// Pi sends a command of the user (`!`) and its output in one text. Only the output can be tagged and dropped.
 func decodePiCommand(m *piMessage) []Part {
 	command, _ := json.Marshal(struct { // valid raw values and strings always encode
 		Command        string     `json:"command"`
@@ -315,8 +314,7 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// The shim reduces Pi's events to the fields that the host uses. The message of a
-// message_end has no content.
+// The shim reduces Pi's events to the fields that the host uses. The message of a message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

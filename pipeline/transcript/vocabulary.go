@@ -8,11 +8,9 @@ import (
 // A Vocabulary holds the names and habits of one harness, as values. The code after the
 // codecs reads these values, and does not know which harness it serves.
 type Vocabulary struct {
-	// Tools describes the tools that the rules know. Names are in lower case, without
-	// the prefix "mcp_".
+	// Tools describes the tools that the rules know. Names are in lower case, without the prefix "mcp_".
 	Tools map[string]ToolClass
-	// TodoTool is the tool that writes the model's todo list, empty if the harness has
-	// none.
+	// TodoTool is the tool that writes the model's todo list, empty if the harness has none.
 	TodoTool string
 	// Compaction describes the harness's own compaction.
 	Compaction CompactionVocabulary
@@ -34,8 +32,7 @@ type ToolClass struct {
 	// idempotent: the model may compare two results of one command, for example a
 	// test run before and after a fix.
 	Idempotent bool
-	// Shows means that the tool is called for its output, but is not idempotent. Examples
-	// are a shell and ctx_expand.
+	// Shows means that the tool is called for its output, but is not idempotent. Examples are a shell and ctx_expand.
 	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
@@ -90,8 +87,7 @@ func (v *SystemVocabulary) WithDate(text, line string) string {
 
 // Paths are JSON Pointers to facts of a raw message. A path is empty if the harness's messages do not have the fact.
 type Paths struct {
-	// UserProvider and AnswerProvider lead to the name of the provider in a user
-	// message and in an answer.
+	// UserProvider and AnswerProvider lead to the name of the provider in a user message and in an answer.
 	UserProvider, AnswerProvider string
 	// Tools leads to the tool switches of a user message.
 	Tools string
@@ -99,8 +95,7 @@ type Paths struct {
 	Usage string
 	// EventMessage leads to the raw message in an event that reports an answer.
 	EventMessage string
-	// Message leads to the message itself, if the raw message wraps it. Without it,
-	// the message leaves the wire.
+	// Message leads to the message itself, if the raw message wraps it. Without it, the message leaves the wire.
 	Message string
 	// Results leads to the results that are beside the message.
 	Results string
