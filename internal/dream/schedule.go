@@ -66,7 +66,6 @@ func (d *Dreamer) StartDue(ctx context.Context) {
 	}
 }
 
-// runs holds at most maxFailures runs.
 type past struct {
 	work.State
 	runs         []work.RunRow // at most maxFailures, the newest first

@@ -172,7 +172,7 @@ func TestAnotherDimensionIsRefused(t *testing.T) {
 	w.wants(1, 1)
 }
 
-// The service accepts all texts but one.
+// The refused text must not be sent again and again.
 func TestRefusedTextIsGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.uses("small")
