@@ -43,7 +43,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists tables of the plugin that are views here. An import leaves them out.
+	// Views lists views with the name of a table from which an import takes rows. An import reads no view.
 	Views []string `json:"views,omitempty"`
 }
 

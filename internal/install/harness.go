@@ -50,11 +50,11 @@ type Harness struct {
 	npmSpec func(name string) string
 
 	// In "compaction", the key compactionSwitch switches the harness's own compaction off. An installation sets the
-	// keys in switchesOff to false. If the plugin can prevent compactions, there are none.
+	// keys in switchesOff to false. If the plugin can prevent compactions, switchesOff is empty.
 	compactionSwitch string
 	switchesOff      []string
 
-	// An installation only reads moreLists, from which the harness also loads plugins.
+	// The harness also loads plugins from moreLists. An installation only reads them.
 	moreLists []string
 	// The harness loads scripts in discoveryDirectories, below the directories of inForce, without an entry. If
 	// discoversFolders is true, the harness also loads folders with a script in them.

@@ -10,7 +10,6 @@ import (
 
 var bom = []byte("\ufeff")
 
-// A Document is a JSONC file whose root is an object, with all its white space and comments.
 type Document struct {
 	File string
 	Tree hujson.Value
@@ -21,8 +20,7 @@ type Document struct {
 	ownBreak bool // the parser needed a final line break, which is not in the file
 }
 
-// ParseDocument parses the content of a file. An empty file counts as an empty object, as it does for
-// the harnesses.
+// The harnesses read an empty file as an empty object.
 func ParseDocument(file string, content []byte) (*Document, error) {
 	d := &Document{File: file}
 	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
@@ -33,7 +31,7 @@ func ParseDocument(file string, content []byte) (*Document, error) {
 	}
 	text := bytes.Clone(d.source)
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		// hujson demands a line break after a comment in the last line.
+		// hujson requires a line break after a comment in the last line.
 		text, d.ownBreak = append(text, '\n'), true
 	}
 	var err error
@@ -52,7 +50,6 @@ func ParseDocument(file string, content []byte) (*Document, error) {
 	return d, nil
 }
 
-// FirstExtra returns the position of the first comment or trailing comma.
 func (d *Document) FirstExtra() string {
 	standard := d.Tree.Clone()
 	standard.Standardize() // Standardize replaces these characters by blanks
@@ -64,7 +61,6 @@ func (d *Document) FirstExtra() string {
 	return d.positionAt(0)
 }
 
-// Bytes returns the content of the file.
 func (d *Document) Bytes() []byte {
 	content := d.Tree.Pack()
 	if d.ownBreak {
@@ -76,12 +72,10 @@ func (d *Document) Bytes() []byte {
 	return content
 }
 
-// ErrorAt returns an error that names the file, line and column of a parsed value.
 func (d *Document) ErrorAt(v hujson.Value, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", d.Position(v), fmt.Sprintf(format, args...))
 }
 
-// Position returns file:line:column, which terminals turn into a link.
 func (d *Document) Position(v hujson.Value) string { return d.positionAt(v.StartOffset) }
 
 func (d *Document) positionAt(offset int) string {
@@ -89,8 +83,7 @@ func (d *Document) positionAt(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", d.File, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// Member returns the member with that name, nil if there is none. If the name occurs twice, the last
-// member counts, as in JavaScript.
+// If a name occurs twice, the last member counts, as in JavaScript.
 func Member(obj *hujson.Object, name string) *hujson.ObjectMember {
 	for i := len(obj.Members) - 1; i >= 0; i-- {
 		if isNamed(obj.Members[i], name) {
@@ -105,7 +98,6 @@ func isNamed(m hujson.ObjectMember, name string) bool {
 	return ok && literal.String() == name
 }
 
-// Text returns the string in v, and whether v is one.
 func Text(v hujson.Value) (string, bool) {
 	literal, ok := v.Value.(hujson.Literal)
 	if !ok || literal.Kind() != '"' {
