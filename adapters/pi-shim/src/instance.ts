@@ -83,7 +83,7 @@ export class Instance extends PluginInstance {
     if (open?.ctx.hasUI && this.enabled) followStatus(this.host, "pi", open.session, this.followed)
   }
 
-  /** Only a session that is opened again has a status. */
+  /** A new session has no status yet. */
   showStatus(): void {
     const { open } = this
     if (!open?.ctx.hasUI || !this.enabled) return

@@ -47,8 +47,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores a message in a session whose request is sent without the host, but not for the model. A toast disappears,
-   * so a person who comes back later would not know why the session grows.
+   * Stores a message in a session whose request is sent without the host. The model does not receive the message. A
+   * toast disappears, so a person who comes back later would not know why the session grows.
    */
   mark(session: string): void {
     if (!this.isInTrouble) return
@@ -65,8 +65,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores the answer to a command in the session, but not for the model. During a turn, a new message would make
-   * OpenCode call the model once more, so the result is then false.
+   * Stores the answer to a command in the session. The model does not receive the answer. During a turn, a new
+   * message would make OpenCode call the model once more, so nothing is stored and the result is false.
    */
   async leave(session: string, text: string): Promise<boolean> {
     if (this.sessions.isRunning(session)) return false

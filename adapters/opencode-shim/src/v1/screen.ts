@@ -155,7 +155,7 @@ class Half {
     })
   }
 
-  /** The user may choose further commands on the pages of the first. */
+  /** The user may choose further commands on the pages of the first command. */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

@@ -12,7 +12,7 @@ export interface Fact {
   finish?: string
   tokens?: Tokens
   error?: { type: string }
-  /** The words of a prompt, without its skills and files, which the shim only compares. */
+  /** The shim only compares the words of a prompt, without its skills and files. */
   text?: string
 }
 

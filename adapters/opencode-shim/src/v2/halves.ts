@@ -56,7 +56,10 @@ const panel = growing(
 
 const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
-/** The event names a session about which a terminal can fetch news, or no session for news about all. */
+/**
+ * The event names a session about which a terminal can fetch news. If the name is empty, there may be news about all
+ * sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {

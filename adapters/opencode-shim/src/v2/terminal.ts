@@ -86,7 +86,7 @@ export class Terminal {
     )
   }
 
-  /** An empty name stands for all sessions. */
+  /** An empty session stands for all sessions. */
   announce(session: string): void {
     void this.registration
       .then((registration) => registration?.events.emit("news", { session }))

@@ -10,7 +10,7 @@ import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** If this version of OpenCode has no dialogs, the answer to a command stays this long. */
 const answerMS = 60_000
-/** If this version of OpenCode does not tell the size of the terminal, it counts as this high. */
+/** If this version of OpenCode does not tell the size of the terminal, the terminal counts as this high. */
 const usualRows = 24
 
 /** The half for a terminal of OpenCode 2 never fails, and leaves out what this version does not support. */
@@ -158,7 +158,7 @@ class Half {
     }
   }
 
-  /** The user may choose further commands on the pages of the first. */
+  /** The user may choose further commands on the pages of the first command. */
   private async run(name: string, input: string): Promise<void> {
     try {
       const { session, directory } = this.place()
