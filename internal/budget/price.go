@@ -22,6 +22,7 @@ const (
 	coarseness = 2
 )
 
+// Worst returns the most that a question can cost. Each step reads the question and the earlier steps.
 func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
 	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {

@@ -80,6 +80,7 @@ func ParseCondition(text string) (c Condition, ok bool, err error) {
 
 func isBranch(name string) bool { return branch.MatchString(name) && !strings.Contains(name, "..") }
 
+// At returns the time for which a condition of the kind ForDate waits.
 func (c *Condition) At(zone *time.Location) time.Time {
 	at, _ := dateOf(c.Date, zone) // ParseCondition has read it
 	return at

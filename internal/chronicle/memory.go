@@ -22,7 +22,7 @@ type Memory struct {
 	// Otherwise, it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
 	// Directory is the directory of the newest session that learned the memory, and SeenAt is that time. Seen counts
-	// the sessions that learned the memory.
+	// how often a session has learned the memory.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
@@ -49,6 +49,7 @@ type Memory struct {
 	Doubt string `json:"doubt,omitzero"`
 }
 
+// Logged returns the content with its doubt, for the log of changes.
 func (m *Memory) Logged() string {
 	if m.Doubt == "" {
 		return m.Content

@@ -132,7 +132,7 @@ func (r *Registry) KeptWarm(harness string) time.Duration {
 	return longest
 }
 
-// WithOpen returns the clients of a harness that have opened a directory, with preferred first.
+// WithOpen returns the clients of a harness that have opened a directory, with preferred first, if it is one of them.
 func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Client) []Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -117,6 +117,7 @@ func idleKeys(lv *level, at path, tree object, t reflect.Type) []string {
 	return idle
 }
 
+// Default returns the configuration that applies without any file.
 func Default() schema.Config {
 	return (&checker{warnings: &warnings{}}).config(nil)
 }

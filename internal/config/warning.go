@@ -11,6 +11,7 @@ import (
 
 type Warning struct {
 	File string
+	// Line is 0 if it is unknown.
 	Line int
 	// Key is empty if the warning is about the whole file.
 	Key string

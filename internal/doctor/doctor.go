@@ -167,6 +167,7 @@ func stopped(findings []Finding, harness schema.Harness) bool {
 	})
 }
 
+// Worst returns the worst level among the findings that are not fixed.
 func Worst(findings []Finding) Level {
 	worst := OK
 	for _, f := range findings {

@@ -89,6 +89,7 @@ func (e *RefusedError) mayPass() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
+// ErrUnusable is part of each error about an answer without usable vectors of the configured model.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
 // Embed sends one request. It returns a unit vector for each text, or nil where the service has none.
@@ -118,6 +119,7 @@ const (
 	slow       = 10 * time.Second
 )
 
+// EmbedPatiently is Embed, but repeats a request that may succeed soon.
 func (s *Service) EmbedPatiently(ctx context.Context, texts []string) (all [][]float32, err error) {
 	pause := firstPause
 	for attempt := range attempts {

@@ -27,8 +27,10 @@ func Clean(text string) string { return clean(text, "") }
 // markup.
 func Quote(text string) string { return `"` + Plain(text) + `"` }
 
+// Plain is Quote without the quotation marks.
 func Plain(text string) string { return strings.Join(strings.Fields(markup.Replace(Clean(text))), " ") }
 
+// WithoutMarkup is Plain for a text of several lines.
 func WithoutMarkup(text string) string { return markup.Replace(CleanLines(text)) }
 
 var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")

@@ -5,6 +5,7 @@ import (
 	"unicode"
 )
 
+// Columns returns how many terminal columns s occupies after Clean.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -29,16 +30,19 @@ func RuneColumns(r rune) int {
 	return 1
 }
 
+// Left pads or cuts s to exactly n columns, aligned to the left.
 func Left(s string, n int) string {
 	s = Cut(s, n)
 	return s + strings.Repeat(" ", max(0, n-Columns(s)))
 }
 
+// Right pads or cuts s to exactly n columns, aligned to the right.
 func Right(s string, n int) string {
 	s = Cut(s, n)
 	return strings.Repeat(" ", max(0, n-Columns(s))) + s
 }
 
+// Cut shortens s to at most n columns, and marks the cut with an ellipsis.
 func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s

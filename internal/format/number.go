@@ -99,6 +99,7 @@ func Saving(x float64) string {
 	return "saved " + AboutDollars(x)
 }
 
+// Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
 // FinePercent has one decimal, for shares with small differences, for example "93.4%".
@@ -129,6 +130,7 @@ func InARow(n int, when string) string {
 	return text + last + when
 }
 
+// Plural returns, for example, "bust" for 1 and "busts" for 0 and 2.
 func Plural(n int, noun string) string {
 	stem, endsInRY := strings.CutSuffix(noun, "ry")
 	switch {

@@ -177,6 +177,7 @@ func (h *Host) adopt(ctx context.Context, directory, identity string) error {
 	return err
 }
 
+// Stop ends the work in the background, and waits for it until ctx ends.
 func (h *Host) Stop(ctx context.Context) {
 	h.background.Stop(ctx)
 	h.recaller.Close()

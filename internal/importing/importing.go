@@ -30,7 +30,7 @@ var batchRows = 200
 type Importer struct {
 	Dir    string
 	Reader rawhistory.Reader
-	// Identify is project.Identify, or a fake in tests.
+	// Identify finds the project of a directory, see project.Identify.
 	Identify func(ctx context.Context, directory string) (string, error)
 	Clock    clock.Clock
 	// A rehearsal stores nothing.

@@ -58,6 +58,7 @@ type Effect struct {
 	IsOffered bool
 }
 
+// Effects lists every file that Apply writes or deletes, in that order.
 func (p *Plan) Effects() []Effect {
 	switch {
 	case p.panel == nil:

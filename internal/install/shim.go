@@ -175,7 +175,7 @@ func (p Place) loaderAt(path string) string {
 }
 
 // If another installation of the same harness uses the shim, no file is removed. All harnesses use the copy of the
-// program, so it goes only with the last installation.
+// program, so only the removal of the last installation deletes the copy.
 func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	dir := filepath.Dir(plan.vault.record)
 	records, err := fs.Glob(os.DirFS(dir), "*.json")

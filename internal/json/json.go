@@ -31,6 +31,7 @@ func MarshalIndent(v any) ([]byte, error) {
 
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
+// UnmarshalStrict refuses members that v does not have.
 func UnmarshalStrict(data []byte, v any) error {
 	return jsonv2.Unmarshal(data, v, untouched, jsonv2.RejectUnknownMembers(true))
 }

@@ -10,6 +10,7 @@ import (
 
 var bom = []byte("\ufeff")
 
+// A Document is a JSONC file whose root is an object, with all its white space and comments.
 type Document struct {
 	File string
 	Tree hujson.Value
@@ -50,6 +51,7 @@ func ParseDocument(file string, content []byte) (*Document, error) {
 	return d, nil
 }
 
+// FirstExtra returns the position of the first comment or trailing comma.
 func (d *Document) FirstExtra() string {
 	standard := d.Tree.Clone()
 	standard.Standardize() // Standardize replaces these characters by blanks
@@ -76,6 +78,7 @@ func (d *Document) ErrorAt(v hujson.Value, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", d.Position(v), fmt.Sprintf(format, args...))
 }
 
+// Position returns file:line:column, which terminals turn into a link.
 func (d *Document) Position(v hujson.Value) string { return d.positionAt(v.StartOffset) }
 
 func (d *Document) positionAt(offset int) string {

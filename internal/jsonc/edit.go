@@ -130,6 +130,7 @@ func (l layout) member(name string, value hujson.ValueTrimmed, lead, tail hujson
 	}
 }
 
+// RemoveMember removes the last member with that name, if there is one.
 func RemoveMember(object *hujson.Object, name string) {
 	for i := len(object.Members) - 1; i >= 0; i-- {
 		if isNamed(object.Members[i], name) {

@@ -17,7 +17,7 @@ type Line struct {
 const deepest = 16
 
 // Lines returns the line of each key and list element, in the order of the file data, from which Parse made the tree.
-// It leaves out elements below 16 levels.
+// It leaves out elements that are nested deeper than 16 levels.
 func Lines(data []byte, tree hujson.Value) []Line {
 	w := lineWalker{data: data, line: 1}
 	w.walk(nil, tree)

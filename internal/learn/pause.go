@@ -20,7 +20,7 @@ type pause struct {
 	// cached. kept is the size of the messages that are unchanged since the last request.
 	shared, kept int
 	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old, because the
-	// provider has reported cache reads before.
+	// provider has reported cache reads before and its look-back reaches the prefix.
 	isWhole bool
 }
 

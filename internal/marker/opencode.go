@@ -48,6 +48,7 @@ func (o OpenCode) Remove(ctx context.Context, session string) error {
 	return err
 }
 
+// IsWhole reports whether no row of the marker at a boundary is missing.
 func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole bool, err error) {
 	_, err = o.find(ctx, session, func(db *opencodedb.DB) error {
 		set, err := db.Markers(session)

@@ -52,6 +52,7 @@ type appliedMarker struct {
 
 func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
+// PendingAt returns the stored form of a request for a marker after a compartment.
 func PendingAt(c chronicle.Compartment, now int64) string {
 	text, _ := json.Marshal(pendingMarker{EndMessageID: chronicle.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
@@ -101,7 +102,7 @@ func (k *Keeper) Why() string {
 }
 
 type markerTask struct {
-	// The task sets the marker after the message to, or removes it if to is zero.
+	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
 	to chronicle.Place
 	// done is a pending marker to clear, because the task carries it out or nobody needs it.
 	done string

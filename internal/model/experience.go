@@ -7,7 +7,7 @@ import (
 )
 
 // An experience caches what the host has learned about models, for example their token ratios. This host is the only
-// writer of the store, so the cache never differs from it.
+// writer of the store, so no other process makes the cache stale.
 type experience[T comparable] struct {
 	// learning keeps changes in order while they are written. It is separate from mu, so that a status never waits
 	// for a write.

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
+// A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
 // All Facts for a status come from the store.

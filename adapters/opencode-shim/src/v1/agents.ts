@@ -70,7 +70,7 @@ function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: str
 
 /**
  * Removes the child sessions of processes that ended in the middle of a run. If another process now has the old id,
- * the sessions go a day after their last change.
+ * the shim removes the sessions a day after their last change.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {
