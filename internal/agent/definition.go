@@ -22,7 +22,7 @@ type definition struct {
 // summary. The harness is no protection: it may let a hidden agent read without asking the user, and may follow links
 // out of the project.
 var definitions = []definition{
-	// The historian answers in one step. If a model calls a tool although it has none, it needs the second step.
+	// The historian answers in one step. If a model calls a tool by mistake, the run needs the second step.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
 	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},

@@ -21,7 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Its methods are safe for concurrent use.
+// A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
 	// mu guards stops. stops holds refusals by work (Work.String), and is nil until the host has read the stored

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Check says what must be true in a project so that a memory is not doubtful.
+// If a memory's Check does not hold in the project, the memory is doubtful.
 type Check struct {
 	// Path starts at the root of the project.
 	Path string

@@ -5,7 +5,7 @@ import "slices"
 // A Compartment is a summary of the raw messages from ordinal Start to ordinal End, both included. The compartments
 // of a session are contiguous and begin with message 1.
 type Compartment struct {
-	// The store sets it.
+	// The store sets Seq.
 	Seq   int `json:"-"`
 	Start int `json:"start"`
 	End   int `json:"end"`

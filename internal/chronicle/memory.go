@@ -18,16 +18,16 @@ var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CO
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// SharedBy is the workspace's name of the memory's project, if a session of another project reads the memory.
+	// SharedBy is the workspace's name for the memory's project, if a session of another project reads the memory.
 	// Otherwise, it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
-	// Directory is the directory of the newest session that learned the memory, and SeenAt is that time. Seen counts
-	// how often a session has learned the memory.
+	// A session in Directory was the last to learn the memory, at the time SeenAt. Seen counts how often a session
+	// has learned the memory.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
 	Source    Source `json:"source"`
-	// Message is the ordinal of the message from which it was learned, or 0.
+	// Message is the ordinal of the message from which the memory was learned, or 0.
 	Harness      string       `json:"harness,omitzero"`
 	Session      string       `json:"session,omitzero"`
 	Message      int          `json:"message,omitzero"`
@@ -108,7 +108,7 @@ type MemoryChange struct {
 	// Category and Content describe the memory after the change. For an archived memory, Content is the reason.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
-	// Source is the memory's source today, set only for changes in a prompt.
+	// Source is the memory's present source. It is set only for changes in a prompt.
 	Source Source `json:"-"`
 	At     int64  `json:"at"`
 }

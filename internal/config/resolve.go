@@ -75,8 +75,8 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	return nil
 }
 
-// Above the size above (in tokens), a request costs factor times as much, according to the user. For "auto", a
-// missing or an invalid value, isSet is false, and the route decides. For "none", above is 0.
+// PriceCliff returns the user's setting: a request of more than above tokens costs factor times as much. For "auto",
+// a missing or an invalid value, isSet is false, and the route decides. For "none", above is 0.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {
 		text, ok := cfg.PriceCliff[key]

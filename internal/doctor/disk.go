@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// Before a checkpoint, SQLite's write-ahead log grows by some megabytes, so tooLittleSpace may be too little to store
-// anything. A migration first copies the database, so littleSpace may be too little.
+// Below tooLittleSpace, a host may be unable to store anything: SQLite's write-ahead log grows by some megabytes
+// before a checkpoint. Below littleSpace, a migration may fail, because it first copies the database.
 const (
 	tooLittleSpace = 32 << 20
 	littleSpace    = 512 << 20

@@ -894,8 +894,8 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. Only if other repairs do not help, doctor restores the
-// harness's compaction.
+// While magicctx does not work, nothing keeps sessions short. If no other repair helps, doctor restores the harness's
+// compaction.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm     func(t *testing.T, o *Options)

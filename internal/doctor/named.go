@@ -15,7 +15,7 @@ import (
 // If people set NamedBy, a plugin starts only the program that it names.
 const NamedBy = "MAGICCTX_HOST"
 
-// Our binary prints its version in milliseconds, its JavaScript launcher in some hundred.
+// Our binary prints its version in milliseconds, its JavaScript launcher in some hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
 // errNoProgram is worded like the plugin's own message about such a path.

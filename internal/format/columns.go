@@ -65,8 +65,8 @@ func Folded(s string, n int) []string {
 	return FoldedWords(s, n, func(word string) string { return Cut(word, n) })
 }
 
-// FoldedWords changes each word, and then breaks s between words into lines of at most n columns. A longer word gets
-// its own line.
+// FoldedWords changes each word, and then breaks s between words into lines of at most n columns. A changed word that
+// is longer than a line gets its own line.
 func FoldedWords(s string, n int, change func(word string) string) []string {
 	var lines []string
 	line := ""

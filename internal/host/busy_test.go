@@ -47,8 +47,8 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: the database is locked while the user's instructions change, so the pass cannot be stored, but the prompt is.
-// The previous pass has kept its prefix. The journal must record the bust for the next stored pass.
+// F27: the database is locked while the user's instructions change. The pass cannot be stored, but the changed system
+// prompt is stored. The previous pass has kept its prefix. The journal must record the bust for the next stored pass.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

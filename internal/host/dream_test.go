@@ -192,8 +192,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// A memory whose file has moved is corrected, and a memory whose file is gone is archived. A fixed check finds both,
-// without a model.
+// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before the model is asked,
+// the host tests the checks of memories. One undo takes all changes back.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {

@@ -361,7 +361,7 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	}
 }
 
-// A similar session that is no copy inherits nothing. A copy inherits nothing from the first message on that differs.
+// A similar session that is no copy inherits nothing. From the first message that differs, a copy inherits nothing.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {

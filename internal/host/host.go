@@ -65,7 +65,7 @@ type Options struct {
 	// If OnBattery is nil, the machine counts as on mains power.
 	OnBattery func(context.Context) bool
 	Cassette  agent.Cassette
-	// Taken gets the edits of each stored pass that has added some, and may be nil. A replay shows these edits.
+	// Taken gets the edits that a stored pass has added, and may be nil. A replay shows these edits.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 

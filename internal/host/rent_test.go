@@ -46,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The drops wait until carrying their content has cost as much as a bust at the time of the request. After a restart
-// of the host, each pass still counts once.
+// The drops wait until carrying their content has cost as much as a bust would have cost when the model asked. After
+// a restart of the host, each pass still counts once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ const (
 	maxFiles = 40
 	// The host serves only a few projects at a time.
 	maxCached = 16
-	// Not every pass has to ask the index, so a result is used for freshMS.
+	// A result is used for freshMS, so that not every pass has to ask the index.
 	freshMS = 60_000
 )
 

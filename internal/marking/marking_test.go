@@ -91,8 +91,8 @@ func TestFirstPinned(t *testing.T) {
 	}
 }
 
-// A marker hides the messages before it. So compartments and the head must cover all of these, and the head must pin
-// none. If no compartment reaches the marker, it must be removed, whatever the record says.
+// A marker hides the messages before it. So compartments and the head must cover all of these messages, and the head
+// must not pin one of them. If no compartment reaches the marker, it must be removed, whatever the record says.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

@@ -14,7 +14,7 @@ import (
 // A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// All Facts for a status come from the store.
+// Facts describe a model for a status. All of them come from the store.
 type Facts struct {
 	Row    models.LimitsRow
 	Window Window
