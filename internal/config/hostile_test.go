@@ -190,7 +190,7 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// If they are numbers, low is the smaller one; if they are switches, low is off.
+// If the values are numbers, low is the smaller one. If the values are switches, low is off.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:

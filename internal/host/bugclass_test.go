@@ -110,7 +110,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: a new date waits for the request that sends it. Without this request, the date must not be lost.
+// A12: a new date waits for the request that sends it. If this request never comes, the date must not be lost.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No pass waits for the identity of a project, and until then, the session learns no facts. Later, all directories of
-// the project share the memories.
+// No pass waits for the identity of a project. While the identity is unknown, the session learns no facts. Later, all
+// directories of the project share the memories.
 func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	h := answering(t, learning)
 	type answer struct {

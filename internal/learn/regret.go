@@ -10,9 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A project regrets a rule if models read more than regrettedShare of its removed tokens again, in regrettedPieces
-// pieces. The goal for all rules together is 2 %, so a rule with twice that share takes content that this project
-// needs. A high share of only a few pieces may be chance.
+// A project regrets a rule if models read more than regrettedShare of its removed tokens again, in at least
+// regrettedPieces pieces. The goal for all rules together is 2 %, so a rule with twice that share takes content that
+// this project needs. A high share of only a few pieces may be chance.
 const (
 	regrettedShare  = 0.04
 	regrettedPieces = 3

@@ -16,7 +16,8 @@ type experience[T comparable] struct {
 	known    map[schema.Model]T
 }
 
-// If the cache has no facts about a model, of calls read. After an error of read, the next call reads again.
+// If the cache has no facts about a model, the method calls read. If read fails, the next call of the method reads
+// again.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]

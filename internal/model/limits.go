@@ -15,7 +15,7 @@ import (
 const limitsTimeout = 1500 * time.Millisecond
 
 // A prompt limit outside these bounds is a mistake in the catalogue. The largest window on sale has 10,000,000 tokens
-// (Llama 4 Scout), small local models have 4,096 or 2,048. A number below 1,000 is a dummy (0, -1) or counts
+// (Llama 4 Scout). Small local models have 4,096 or 2,048. A number below 1,000 is a dummy (0, -1) or counts
 // thousands (128 for 128,000).
 const (
 	minPromptLimit = 1_000
