@@ -48,7 +48,7 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens".
+	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens", or only after it.
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest pieces that were taken. More counts the others, and MoreTokens is their size.
@@ -230,7 +230,8 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 			say("why", words.Reason(code))
 		}
 	}
-	if row.Price != (schema.BustPrice{}) {
+	knowsBefore := words.KnowsOldSize(row.Cause)
+	if knowsBefore && row.Price != (schema.BustPrice{}) {
 		say("price", words.Price(row.Price))
 	}
 	after := row.SizeTokens - row.Price.Removed
@@ -238,8 +239,11 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 		after = u.Input + u.CacheRead + u.CacheWrite
 		say("provider", fmt.Sprintf("read %s of %s tokens from its cache", format.Tokens(u.CacheRead), format.Tokens(after)))
 	}
-	if row.SizeTokens > 0 {
+	switch {
+	case row.SizeTokens > 0 && knowsBefore:
 		b.Size = format.Tokens(row.SizeTokens) + " → " + format.Tokens(after) + " tokens"
+	case row.SizeTokens > 0:
+		b.Size = format.Tokens(after) + " tokens"
 	}
 	var taken []string
 	for _, rm := range removals[pass] {

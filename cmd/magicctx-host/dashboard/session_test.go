@@ -185,3 +185,11 @@ func TestRangesAfterASessionWentBack(t *testing.T) {
 		}
 	}
 }
+
+// After the user has gone back, the size before was that of all messages without their summaries: "139k → 19.1k".
+func TestGoingBackShowsNoImpossibleSize(t *testing.T) {
+	row := store.PassRow{Pass: 2, Bust: true, Cause: "head-reverted", BustCause: "transcript-changed", SizeTokens: 139_000, Price: schema.BustPrice{Resent: 17_000, Removed: 119_900}}
+	if b := newBust(2, row, nil, nil, nil); b.Size != "19.1k tokens" || strings.Contains(fmt.Sprint(b.Facts), "removes") {
+		t.Errorf("the bust is %+v", b)
+	}
+}
