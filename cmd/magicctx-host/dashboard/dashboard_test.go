@@ -58,7 +58,7 @@ func serve(t *testing.T) *served {
 				if of.Session != storetest.Key.Session || !of.Dropped {
 					err = errors.New("the host does not know the session")
 				}
-				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
+				return schema.SessionStatus{InputTokens: 90_000, ContextTokens: 200_000, Pressure: 0.45, NextBust: &schema.NextBust{At: 130_000}, DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
 			},
 			Keep: func(_ context.Context, p schema.KeepParams) (r schema.KeepResult, err error) {
 				if p.Session != storetest.Key.Session || p.Harness != schema.HarnessOpenCode || len(p.Tags) != 1 || p.Tags[0] != 2 {
