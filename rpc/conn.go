@@ -41,6 +41,9 @@ type conn struct {
 	// lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
+	// free gives a lane to one of the freeWorkers.
+	free        chan laneKey
+	freeWorkers atomic.Int32
 
 	since     time.Time
 	stopAsked chan struct{} // closed when the other end asked for shutdown
@@ -74,6 +77,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		ready:     make(chan struct{}),
 		quick:     make(chan struct{}, maxQuickCalls),
 		inLanes:   make(chan struct{}, maxRunningOfClient),
+		free:      make(chan laneKey),
 		since:     time.Now(),
 		stopAsked: make(chan struct{}),
 		crowded:   make(chan struct{}),
