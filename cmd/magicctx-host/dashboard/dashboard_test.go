@@ -277,8 +277,8 @@ func TestTabsFollowTheHost(t *testing.T) {
 		t.Fatalf("the tab was not told %s", want)
 	}
 	wants("no host is running")
-	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1"}}}}
-	wants(`"session":"ses_1"`)
+	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1", InputTokens: 90_000}}}}
+	wants(`"size":"90k tokens of an unknown window"`) // the host's list has no panels
 }
 
 // An error tells a page that the database is damaged, but not where it is.
