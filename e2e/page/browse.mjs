@@ -65,6 +65,7 @@ function layoutProblems() {
     const all = rects(group)
     all.forEach((a, i) => all.slice(i + 1).forEach((b) => overlap(a.r, b.r) && found.push(`"${a.text}" lies on "${b.text}"`)))
   }
+  for (const e of document.querySelectorAll("summary .pass")) if (e.scrollWidth > e.clientWidth) found.push(`"${e.textContent}" is wider than its column`)
   for (const { text, r } of rects(".stage b, .tile dd, .key div, .legend, .sentence, summary > *, .told dd, .detail td")) {
     if (r.left < 0 || r.right > innerWidth) found.push(`"${text}" is cut off`)
   }

@@ -68,7 +68,7 @@ func TestDashboardInBrowser(t *testing.T) {
 				}
 			},
 			Session: func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error) {
-				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}, KeptUnits: kept()}, nil
+				return schema.SessionStatus{Panel: running("46% of 200k").Panel, DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: hostile}}, KeptUnits: kept()}, nil
 			},
 			Keep: keep,
 			Messages: func(_ context.Context, _ store.Key, first, last int, w io.Writer) error {

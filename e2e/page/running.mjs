@@ -14,7 +14,7 @@ try {
   await page.goto(url)
   await page.locator(".card h3 a").click()
   await page.locator("#busts summary").first().click()
-  await page.getByRole("button", { name: /^keep: §2§/ }).click()
+  await page.getByRole("button", { name: /^bring back: §2§/ }).click()
   await page.locator("#kept", { hasText: "it comes back when" }).waitFor()
   await page.getByRole("link", { name: "Memories" }).click()
   await page.getByRole("button", { name: "edit memory 1" }).click()

@@ -26,5 +26,6 @@
 // The tags of schema.Config hold the rules for values. The host, the JSON Schema and the documentation all take
 // the rules from there.
 //
-// It may import internal/json, internal/jsonc, internal/regular and schema.
+// It may import internal/json, internal/jsonc, internal/regular, internal/secret and
+// schema.
 package config

@@ -16,6 +16,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 	"github.com/magicctx/magicctx-host/internal/regular"
+	"github.com/magicctx/magicctx-host/internal/secret"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -165,7 +166,8 @@ func (e *Edit) Version() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the contents before and after, but only the size of each possible secret.
+// Shown returns the two contents without possible secrets. Of such a value only the size is left, and of a credential
+// elsewhere, for example in a comment, only its kind.
 func (e *Edit) Shown() (before, after string) {
 	hide := func(content []byte) string {
 		d, err := jsonc.ParseDocument(e.File, content)
@@ -178,7 +180,7 @@ func (e *Edit) Shown() (before, after string) {
 			}
 			return text
 		})
-		return string(d.Bytes())
+		return secret.Redact(string(d.Bytes())) // a comment may hold a key, too
 	}
 	return hide(e.Before), hide(e.After)
 }

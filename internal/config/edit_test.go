@@ -117,7 +117,7 @@ func TestAnEditNamesItsEffects(t *testing.T) {
 }
 
 func TestAnEditShowsNoSecret(t *testing.T) {
-	o, _ := settingsOf(t, "{\n\"embedding\": {\"api_key\": \"abcdef\",\n\"endpoint\": \"http://me:abcdef@localhost/\", \"model\": \"m\"}}")
+	o, _ := settingsOf(t, "// \"api_key\": \"comment-7-abcdef\"\n// http://me:abcdef@localhost/ /* no more */\n{\n\"embedding\": {\"api_key\": \"abcdef\",\n\"endpoint\": \"http://me:abcdef@localhost/\", \"model\": \"m\"}}")
 	value := `"secret words"`
 	e, err := NewEdit(o, "embedding.api_key", &value)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAnEditShowsNoSecret(t *testing.T) {
 	}
 	before, after := e.Shown()
 	for _, text := range []string{before, after} {
-		if strings.Contains(text, "abcdef") || !strings.Contains(text, `"m"`) || strings.Contains(text, "secret words") || !strings.Contains(text, "characters") {
+		if strings.Contains(text, "abcdef") || !strings.Contains(text, `"m"`) || strings.Contains(text, "secret words") || !strings.Contains(text, "characters") || !strings.Contains(text, "[redacted API key]") || !strings.Contains(text, "no more") {
 			t.Errorf("it shows %s", text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/export"
@@ -52,6 +53,9 @@ func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionEx
 	var messages []json.Value
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, client.Invalid("attachment of %s: %v", schema.MethodSessionExport, err)
+	}
+	if err := transcript.CheckSize(0, messages); err != nil {
+		return nil, client.Invalid("%v", err)
 	}
 	if len(messages) < 2 {
 		return nil, nil

@@ -441,6 +441,9 @@ func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	if m.Start != covered || !strings.Contains(fmt.Sprint(wireOf(t, m.Head, nil)), "<session-history>") || m.Cause != "head-reverted" {
 		t.Errorf("%s (%s): the fork's tail starts at %d, after %d messages of the head; want %d", m.Verdict, m.Cause, m.Start, len(m.Head), covered)
 	}
+	if st, err := h.host.SessionStatus(h.ctx, h, schema.SessionStatusParams{Harness: h.kind, Session: "ses_2"}); err != nil || st.LastPrice != nil || st.SizeTokens > st.RawTokens/2 || st.RawTokens == 0 { // no request had all messages without their summaries
+		t.Errorf("error %v, %d of %d tokens, price %+v", err, st.SizeTokens, st.RawTokens, st.LastPrice)
+	}
 	if again := f.pass(); again.Verdict != schema.Steady {
 		t.Errorf("the second pass of the fork is %s (%s)", again.Verdict, again.Cause)
 	}

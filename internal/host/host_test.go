@@ -631,8 +631,11 @@ func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 		`{"id":"m1","message":{"role":"user","content":` + many + `}}`,
 	} {
 		_, err := h.host.Transform(h.ctx, h, schema.TransformParams{Session: testSession, Directory: "/p", Messages: json.Value("[" + message + "]")})
-		if err == nil || !strings.Contains(err.Error(), "message 1 of the array has 20001 parts, and at most 20000") {
-			t.Errorf("%.60s: error %v", message, err)
+		_, exportErr := h.host.SessionExport(h.ctx, h, schema.SessionExportParams{Harness: h.kind, Session: "ses_fork", Directory: "/p", Messages: json.Value("[" + message + "]")})
+		for _, err := range []error{err, exportErr} {
+			if err == nil || !strings.Contains(err.Error(), "message 1 of the array has 20001 parts, and at most 20000") {
+				t.Errorf("%.60s: error %v", message, err)
+			}
 		}
 	}
 	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, whatever it holds

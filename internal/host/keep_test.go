@@ -24,7 +24,7 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 		t.Fatalf("the piece is still there:\n%s", h.wire())
 	}
 	before := h.wire()
-	if got := h.choose("taken").Choices; len(got) == 0 || !strings.HasPrefix(got[0].Label, "Bring back §2§ read") || got[0].Arguments != "taken keep 2" {
+	if got := h.choose("taken").Choices; len(got) != 1 || !strings.HasPrefix(got[0].Label, "Bring back §2§ read") || got[0].Arguments != "taken keep 2" {
 		t.Errorf("the menu offers %+v", got)
 	}
 	if got := h.choose("taken keep 2"); !strings.Contains(got.Text, "You keep 1 piece.") || !strings.HasPrefix(got.Choices[0].Label, "Let go of §2§ read") {

@@ -38,16 +38,13 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, h.load()); diff != "" {
 		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)
 	}
-	for name, key := range map[string]string{"dreamer": `"schedule": "02:00-06:00"`, "sidekick": `"timeout_ms": 30000`} {
-		block := regexp.MustCompile(`(?ms)^  // "` + name + `": \{$.*?^  // \},$`).FindString(uncommented)
-		h.write(plan.Settings.File, strings.Replace(uncommented, block, regexp.MustCompile(`(?m)^  // `).ReplaceAllString(block, "  "), 1))
-		want := config.Default()
-		*map[string]*bool{"dreamer": &want.Dreamer.Disable, "sidekick": &want.Sidekick.Disable}[name] = false
-		if diff := cmp.Diff(want, h.load()); diff != "" || !strings.Contains(block, key) {
-			t.Errorf("the defaults of the %s are wrong:\n%s\n%s", name, block, diff)
-		}
+	off := regexp.MustCompile(`"disable": true, // false turns the agent on`)
+	h.write(plan.Settings.File, off.ReplaceAllString(uncommented, `"disable": false,`))
+	want.Dreamer.Disable, want.Sidekick.Disable = false, false
+	if diff := cmp.Diff(want, h.load()); diff != "" || len(off.FindAllString(content, -1)) != 2 || strings.Contains(content, "// //") {
+		t.Errorf("the defaults of dreamer and sidekick are wrong:\n%s\n%s", diff, content)
 	}
-	for _, key := range []string{`"protected_tags": 20`, `"skip_signatures": ["`} {
+	for _, key := range []string{`"protected_tags": 20`, `"skip_signatures": ["`, `"schedule": "02:00-06:00"`, `"timeout_ms": 30000`} {
 		if !strings.Contains(uncommented, key) {
 			t.Errorf("%s is missing", key)
 		}

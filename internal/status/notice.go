@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
@@ -28,7 +29,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // passes until the next bust may come
 	sb.Notices.Background.Go(func() {
 		after := format.Tokens(max(0, d.Size.Current-d.Price.Removed))
-		if d.Cause == pipeline.CauseReverted { // the size before is that of messages without their summary, which no request had
+		if !words.KnowsOldSize(string(d.Cause)) {
 			sb.Notices.Show(ps.Client, key, directory, "info", fmt.Sprintf("You went back, and the prompt now has %s tokens: %s", after, changes))
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -110,8 +111,8 @@ func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	}
 	cause := cmp.Or(b.Cause, "unknown")
 	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cause, Words: format.Cause(cause), Removed: b.Removed, Resent: b.Resent}
-	if pipeline.Cause(b.PassCause) == pipeline.CauseReverted {
-		last.Removed = 0 // the size before is that of messages without their summary, which no request had
+	if !words.KnowsOldSize(b.PassCause) {
+		last.Removed = 0
 	}
 	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
 		last.Cost = facts.Rewriting(b.Resent)

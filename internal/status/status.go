@@ -171,6 +171,12 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
 		st.SizeTokens, st.GoalTokens = s.Last.SizeTokens, s.Last.GoalTokens
+		if !words.KnowsOldSize(s.Last.Cause) {
+			st.SizeTokens -= s.Last.Price.Removed
+		}
+	}
+	if p := st.LastPrice; p != nil && !words.KnowsOldSize(p.Cause) {
+		st.LastPrice = nil
 	}
 	if st.Model.ID == "" {
 		st.Threshold = sb.threshold(st)

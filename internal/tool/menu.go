@@ -301,7 +301,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	if more := len(st.DroppedUnits) + len(st.KeptUnits) - len(choices); len(choices) == maxChoices && more > 0 {
 		lines = append(lines, fmt.Sprintf("Older pieces have no line here; /%s taken %s 12 brings back the one with the number 12.", menuName, keep))
 	}
-	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), append(choices, again)...), nil
+	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil
 }
 
 const keep, letGo = "keep", "let-go"

@@ -114,6 +114,10 @@ func Reason(cause string) string {
 	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
 }
 
+// KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. When the user has
+// gone back, it knows only the size of all messages without their summaries, which no request had.
+func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
+
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
 	b := st.LastBust
 	if b == nil {

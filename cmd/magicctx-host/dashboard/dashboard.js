@@ -72,30 +72,26 @@ function showOthers() {
 const addressOf = (s) => `#/session/${encodeURIComponent(s.harness)}/${encodeURIComponent(s.session)}`
 
 function card(session) {
-  const { panel } = session
   const link = element("a", { href: addressOf(session) }, session.title || session.session)
   const children = [element("h3", {}, link), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
-  if (panel) {
-    const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
-    const share = (tokens) => `${(100 * Math.min(1, tokens / whole)).toFixed(2)}%`
-    const bar = element("div", { className: "parts", ariaHidden: "true" })
-    for (const part of panel.parts) {
-      const piece = element("i", { className: part.source })
-      piece.style.width = share(part.tokens)
-      bar.append(piece)
-    }
-    if (panel.bust) {
-      const mark = element("i", { className: "bust" })
-      mark.style.left = share(panel.bust)
-      bar.append(mark)
-    }
-    children.push(
-      element("p", { className: "size" }, panel.size), bar,
-      element("ul", { className: "names", ariaLabel: "What is in the prompt, in tokens" }, ...panel.parts.map((part) => element("li", { className: part.source }, `${part.name} ${part.size}`))),
-      element("dl", {}, ...panel.facts.flatMap((fact) => [element("dt", {}, fact.label), element("dd", { className: fact.tone ? `tone-${fact.tone}` : "" }, fact.text)])),
-    )
+  return element("article", { className: "card" }, ...children, ...drawPanel(session.panel))
+}
+
+/** Shows how full a prompt is, what is in it, and what else the host says about the session. */
+function drawPanel(panel) {
+  if (!panel) return []
+  const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
+  const share = (tokens) => Math.min(1, tokens / whole)
+  const bar = element("div", { className: "parts", ariaHidden: "true" }, ...panel.parts.map((part) => placed("i", part.source, { width: share(part.tokens) })))
+  const names = panel.parts.map((part) => element("li", { className: part.source }, `${part.name} ${part.size}`))
+  if (panel.bust) {
+    bar.append(placed("i", "bust", { left: share(panel.bust) }))
+    names.push(element("li", { className: "due" }, "next bust"))
   }
-  return element("article", { className: "card" }, ...children)
+  return [
+    element("p", { className: "size" }, panel.size), bar, element("ul", { className: "names", ariaLabel: "What is in the prompt, in tokens" }, ...names),
+    element("dl", { className: "panel" }, ...panel.facts.flatMap((fact) => [element("dt", {}, fact.label), element("dd", { className: fact.tone ? `tone-${fact.tone}` : "" }, fact.text)])),
+  ]
 }
 
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
@@ -126,13 +122,14 @@ async function showSession([harness, session]) {
   if (drawn !== location.hash) {
     drawn = location.hash
     $("session-title").textContent = session
-    for (const id of ["session-where", "timeline", "busts", "summaries"]) $(id).replaceChildren()
+    for (const id of ["session-where", "panel", "timeline", "busts", "summaries"]) $(id).replaceChildren()
     showKept(null)
   }
-  const { title, where, busts, more, kept, summaries, timeline, model } = await (await ask(`api/session?${of}`)).json()
+  const { title, where, busts, more, kept, summaries, panel, timeline, model } = await (await ask(`api/session?${of}`)).json()
   if (address()[2] !== session) return // meanwhile the person has opened another page
   $("session-title").textContent = title
   $("session-where").textContent = where
+  $("panel").replaceChildren(...drawPanel(panel))
   if (timeline) $("timeline").replaceChildren(...drawTimeline(timeline, model))
   const lines = busts.map(bustLine)
   if (more) lines.push(emptyLine(`and ${more} older ones`))
@@ -186,9 +183,9 @@ function bustLine(b) {
   const columns = [["pass", `request ${b.request}`], ["cause", b.cause ?? "no longer in the journal"], ["went", b.size ?? ""], ["result", b.at ? when(b.at) : ""]]
   return opening(columns, () => {
     if (!b.pieces.length) return [told(b.facts), diffOf(b.request)]
-    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", {}, p.now), keepCell(p)))
+    const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", { className: "wide" }, p.now), keepCell(p)))
     if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 5 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
-    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["wide", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
     return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table), diffOf(b.request)]
   }, b.request)

@@ -56,7 +56,7 @@ func serve(t *testing.T) *served {
 				if of.Session != storetest.Key.Session || !of.Dropped {
 					err = errors.New("the host does not know the session")
 				}
-				return schema.SessionStatus{DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
+				return schema.SessionStatus{InputTokens: 90_000, ContextTokens: 200_000, Pressure: 0.45, NextBust: &schema.NextBust{At: 130_000}, DroppedUnits: []schema.DroppedUnit{{Tag: 2, About: "src/zebra.go\u202e"}}}, err
 			},
 			Keep: func(_ context.Context, p schema.KeepParams) (r schema.KeepResult, err error) {
 				if p.Session != storetest.Key.Session || p.Harness != schema.HarnessOpenCode || len(p.Tags) != 1 || p.Tags[0] != 2 {
@@ -270,8 +270,8 @@ func TestTabsFollowTheHost(t *testing.T) {
 		t.Fatalf("the tab was not told %s", want)
 	}
 	wants("no host is running")
-	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1"}}}}
-	wants(`"session":"ses_1"`)
+	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1", InputTokens: 90_000}}}}
+	wants(`"size":"90k tokens of an unknown window"`) // the host's list has no panels
 }
 
 func TestErrorsNameNoPath(t *testing.T) {

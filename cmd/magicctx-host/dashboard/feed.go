@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A feed serves any number of tabs of the browser.
@@ -21,6 +23,13 @@ type feed struct {
 func newFeed(ctx context.Context, follow func(context.Context, func(State))) *feed {
 	f := &feed{newest: []byte(`{"away":"looking for the host"}`), changed: make(chan struct{})}
 	go follow(ctx, func(s State) {
+		if s.Status != nil { // whose sessions belong to follow
+			all := slices.Clone(s.Status.Sessions)
+			for i := range all {
+				all[i].Panel = panelOf(all[i])
+			}
+			s.Status = &schema.StatusResult{Sessions: all, Warnings: s.Status.Warnings}
+		}
 		encoded, err := json.Marshal(s)
 		if err != nil {
 			encoded, _ = json.Marshal(State{Away: err.Error()})

@@ -22,7 +22,8 @@ function fillKeepCell(cell) {
 function keepButton({ tag, name }) {
   const letGo = kept.some((k) => k.tag === tag)
   // The button is not disabled during the request, because it would lose the focus. A second click does no harm.
-  return button(letGo ? "let go" : "keep", `${letGo ? "let go" : "keep"}: ${name}`, async () => {
+  const act = letGo ? "let go" : "bring back"
+  return button(act, `${act}: ${name}`, async () => {
     const [, harness, session] = address()
     try {
       const now = await (await ask("api/keep", { method: "POST", body: JSON.stringify({ harness, session, tags: [tag], letGo }) })).json()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -30,7 +31,9 @@ const (
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
-	// Timeline uses the prices of Model. It is absent before the first usage.
+	// Panel says how full the newest prompt is. Without a host, it lacks the facts.
+	Panel *schema.Panel `json:"panel"`
+	// Timeline is absent if the provider has reported no usage yet. Model is the model whose prices it uses.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
 	// Busts are the requests that changed the cached prefix, newest first. More counts the others.
@@ -46,7 +49,7 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is for example "61k → 32k tokens".
+	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens", or only after it.
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest that were taken. More counts the others, and MoreTokens is their size.
@@ -151,9 +154,10 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		return sessionPage{}, err
 	}
 	out.Timeline, out.Model = timelineOf(journal, prices, row.Gauge.Base), format.Clean(row.Provider+"/"+row.Model)
+	out.Panel = storedPanel(row, journal, prices)
 	about := make(map[int]string)
 	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
-		out.Kept = keptPieces(st.KeptUnits)
+		out.Kept, out.Panel = keptPieces(st.KeptUnits), panelOf(st)
 		for _, u := range st.DroppedUnits { // only the host can name the pieces, because it holds the messages
 			about[u.Tag] = u.About
 		}
@@ -168,12 +172,38 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 			out.More++
 			continue
 		}
-		out.Busts = append(out.Busts, newBust(pass, rows[pass], taken[pass], removals, summaries))
+		out.Busts = append(out.Busts, newBust(pass, rows[pass], prices, taken[pass], removals, summaries))
 	}
 	return out, nil
 }
 
-// putAway returns the requests that were busts or that have taken something.
+// panelOf returns the panel of a session. In the list of all sessions, the host leaves it to the reader.
+func panelOf(st schema.SessionStatus) *schema.Panel {
+	if st.Panel != nil {
+		return st.Panel
+	}
+	return words.Panel(st, nil, time.Now())
+}
+
+// storedPanel returns the panel of a session that no host knows. The host would also know the facts.
+func storedPanel(row store.SessionSummary, journal []store.PassRow, limits models.LimitsRow) *schema.Panel {
+	st := schema.SessionStatus{InputTokens: row.PromptTokens, ContextTokens: limits.ContextTokens}
+	if st.ContextTokens > 0 {
+		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
+	}
+	for _, pass := range slices.Backward(journal) {
+		if pass.Usage != nil {
+			s := sourcesOf(pass, row.Gauge.Base)
+			st.Tokens = schema.TokensBySource{System: int64(s.System), Head: int64(s.Head + s.Memories), Text: int64(s.Text), ToolResults: int64(s.Results), Thinking: int64(s.Reasoning)}
+			break
+		}
+	}
+	p := words.Panel(st, nil, time.Now())
+	p.Facts = []schema.PanelFact{}
+	return p
+}
+
+// putAway returns the requests that were busts or that have taken something, in order.
 func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]store.RemovalRow) (passes []int) {
 	for _, row := range journal {
 		if row.Bust {
@@ -209,7 +239,8 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
+// newBust describes a request. row is zero if the journal no longer has it.
+func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
 	if code := cmp.Or(row.BustCause, row.Cause); code != "" {
@@ -218,16 +249,24 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 			say("why", words.Reason(code))
 		}
 	}
-	if row.Price != (schema.BustPrice{}) {
+	knowsBefore := words.KnowsOldSize(row.Cause)
+	if knowsBefore && row.Price != (schema.BustPrice{}) {
 		say("price", words.Price(row.Price))
 	}
 	after := row.SizeTokens - row.Price.Removed
 	if u := row.Usage; u != nil {
 		after = u.Input + u.CacheRead + u.CacheWrite
-		say("provider", fmt.Sprintf("read %s of %s tokens from its cache", format.Tokens(u.CacheRead), format.Tokens(after)))
+		text := fmt.Sprintf("read %s of %s tokens from its cache", format.Tokens(u.CacheRead), format.Tokens(after))
+		if money := billOf(*u, prices); money > 0 {
+			text += "; the prompt cost " + format.AboutDollars(money)
+		}
+		say("provider", text)
 	}
-	if row.SizeTokens > 0 {
+	switch {
+	case row.SizeTokens > 0 && knowsBefore:
 		b.Size = format.Tokens(row.SizeTokens) + " → " + format.Tokens(after) + " tokens"
+	case row.SizeTokens > 0:
+		b.Size = format.Tokens(after) + " tokens"
 	}
 	var taken []string
 	for _, rm := range removals[pass] {

@@ -66,8 +66,17 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
-	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart
-	// leaves it out.
+	if p := got.Panel; p == nil || p.Size != "90k of 200k tokens (45%)" || p.Bust != 130_000 || len(p.Facts) == 0 {
+		t.Errorf("the panel is %+v", p)
+	}
+	// Without a host, the journal says how full the prompt is.
+	row := store.SessionSummary{SessionRow: store.SessionRow{PromptTokens: 32_000, Gauge: store.GaugeState{Base: 2000}}}
+	journal := []store.PassRow{{WireTokens: 15_000, BaselineTokens: 5000, Usage: &store.Usage{CacheRead: 32_000}}, {}}
+	if p := storedPanel(row, journal, models.LimitsRow{ContextTokens: 64_000}); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
+		t.Errorf("the stored panel is %+v", p)
+	}
+	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
+	// chart leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
@@ -99,7 +108,7 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		{Request: 2, At: storetest.Now + 2, Cause: "threshold", Size: "61k → 32k tokens", MoreTokens: "0", Facts: []fact{
 			{"why", "because the prompt had reached the threshold"},
 			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
-			{"provider", "read 20k of 32k tokens from its cache"},
+			{"provider", "read 20k of 32k tokens from its cache; the prompt cost about $0.05"},
 			{"pieces", "tokens by rule: tool reclaim 3k"},
 		}, Pieces: []piece{{Tag: 2, Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "tool reclaim", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
@@ -178,9 +187,17 @@ func TestRangesAfterASessionWentBack(t *testing.T) {
 		removals[pass] = []store.RemovalRow{{Rule: store.RuleSummaries, Tokens: 100, Through: through}}
 	}
 	for pass, want := range map[int]string{10: "1-80, ", 30: "up to 60, ", 40: "61-75, "} {
-		b := newBust(pass, store.PassRow{}, nil, removals, nil)
+		b := newBust(pass, store.PassRow{}, models.LimitsRow{}, nil, removals, nil)
 		if len(b.Facts) != 1 || !strings.HasPrefix(b.Facts[0].Text, want) {
 			t.Errorf("request %d: %+v, want %s", pass, b.Facts, want)
 		}
+	}
+}
+
+// After the user has gone back, the size before was that of all messages without their summaries: "139k → 19.1k".
+func TestGoingBackShowsNoImpossibleSize(t *testing.T) {
+	row := store.PassRow{Pass: 2, Bust: true, Cause: "head-reverted", BustCause: "transcript-changed", SizeTokens: 139_000, Price: schema.BustPrice{Resent: 17_000, Removed: 119_900}}
+	if b := newBust(2, row, models.LimitsRow{}, nil, nil, nil); b.Size != "19.1k tokens" || strings.Contains(fmt.Sprint(b.Facts), "removes") {
+		t.Errorf("the bust is %+v", b)
 	}
 }

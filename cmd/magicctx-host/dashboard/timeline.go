@@ -18,8 +18,8 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *pag
 		p := &replay.Pass{Pass: row.Pass, Verdict: schema.Verdict(row.Verdict), Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause, Messages: row.Messages, WireTokens: row.WireTokens, Sources: sourcesOf(row, base)}
 		if u := row.Usage; u != nil {
 			isKnown = true
-			p.Tokens = promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
-			p.Bill = promptcache.Bill(p.Tokens, schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
+			p.Tokens = tokensOf(*u)
+			p.Bill = billOf(*u, prices)
 		} else if !row.Bust {
 			continue // the provider has not answered the request, or has not reported its size
 		}
@@ -32,7 +32,17 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *pag
 	return &t
 }
 
-// The host's counts are scaled so that all parts add up to the provider's count of the prompt.
+func tokensOf(u store.Usage) promptcache.Tokens {
+	return promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
+}
+
+// billOf returns the price of a prompt in $, 0 if the prices are unknown.
+func billOf(u store.Usage, prices models.LimitsRow) float64 {
+	return promptcache.Bill(tokensOf(u), schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
+}
+
+// sourcesOf splits the prompt of a request by source. The host's counts of the messages are scaled so that all parts
+// add up to the provider's count of the prompt.
 func sourcesOf(row store.PassRow, base int) replay.Sources {
 	head := row.BaselineTokens + row.DeltaTokens
 	memories := min(row.MemoryTokens, head)

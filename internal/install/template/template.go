@@ -69,6 +69,10 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 	for _, l := range wrap(description, 100) {
 		w.line("%s// %s", describe, l)
 	}
+	if name == "disable" && (owner == reflect.TypeFor[schema.Dreamer]() || owner == reflect.TypeFor[schema.Sidekick]()) { // without their block, these agents are off
+		w.line("%s%s: true, // false turns the agent on", prefix, json.Quote(name))
+		return
+	}
 	if v := valueAt(obj, "default"); v.Value != nil {
 		value := hujson.Value{Value: v.Clone().Value}
 		value.Minimize()
@@ -81,9 +85,6 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 			w.line("%s// %s: %s,", prefix, json.Quote(name), example)
 		}
 		return
-	}
-	if field.Type == reflect.TypeFor[schema.Dreamer]() || field.Type == reflect.TypeFor[schema.Sidekick]() { // if the user uncomments the whole file, such a block does not switch its agent on
-		prefix += "// "
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
