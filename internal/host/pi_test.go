@@ -452,6 +452,41 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
+// The user goes back to an earlier message with /tree. Once, the status called the bust a change by the harness.
+func TestPiGoingBackIsNamed(t *testing.T) {
+	p := newPi(t)
+	for i := range 3 {
+		p.user(fmt.Sprintf("question %d with %s", i, strings.Repeat("words ", 50)))
+		p.pass()
+		p.answer("an answer", 1000+100*i)
+	}
+	last := func() string {
+		t.Helper()
+		st, err := p.host.SessionStatus(t.Context(), p, schema.SessionStatusParams{Harness: schema.HarnessPi, Session: p.id})
+		if err != nil || st.LastBust == nil {
+			t.Fatalf("%+v, %v", st.LastBust, err)
+		}
+		return st.LastBust.Words
+	}
+	p.steps, p.told = p.steps[:2], 2
+	p.user("another way")
+	if m := p.pass(); m.Verdict != schema.Steady || last() != "you went back" {
+		t.Errorf("%s pass (%s), %q", m.Verdict, m.Cause, last())
+	}
+	p.answer("an answer", 1000)
+	p.user("go on")
+	p.pass()
+	p.answer("an answer", 1000)
+	p.steps = []json.Value{json.Value(fmt.Sprintf(`{"id":"compactionSummary:7","message":{"role":"compactionSummary","summary":"nothing","timestamp":%d}}`, p.clock.Now()))}
+	p.clock.Advance(time.Second)
+	p.told = 0
+	p.user("and now?")
+	p.pass()
+	if got := last(); got != "harness's change" {
+		t.Errorf("a compaction is called %q", got)
+	}
+}
+
 // A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
 // and thinking, even after a message whose time Pi changes when it stores the message.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
