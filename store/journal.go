@@ -41,7 +41,7 @@ type PassRow struct {
 	// the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
-	// These are parts of WireTokens. CommitPass counts the tool calls, without the covered ones.
+	// These are parts of WireTokens.
 	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
@@ -69,12 +69,12 @@ var usageSumsSQL string
 //go:embed query/pass_trim.sql
 var passTrimSQL string
 
-func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow, coveredTools int) error {
+func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 	_, err := tx.Exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
 		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost,
-		p.MemoryTokens, p.ReasoningTokens, coveredTools)
+		p.MemoryTokens, p.ReasoningTokens, p.ToolTokens)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

@@ -487,6 +487,49 @@ func TestPiGoingBackIsNamed(t *testing.T) {
 	}
 }
 
+// In Pi, the units of a branch that the user has left stay in the database, because the user may come back. Once, the
+// parts of the prompt included them, so a prompt of one short question seemed to be full of tool output.
+func TestPiPartsOfThePromptAreThoseOfTheBranch(t *testing.T) {
+	p := newPi(t)
+	parts := func() schema.TokensBySource {
+		t.Helper()
+		st, err := p.host.SessionStatus(t.Context(), p, schema.SessionStatusParams{Harness: schema.HarnessPi, Session: p.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := p.store.Reports.Passes(t.Context(), p.key(), 0, 0)
+		if last := rows[len(rows)-1]; err != nil || int64(last.ToolTokens) != st.Tokens.ToolInputs+st.Tokens.ToolResults {
+			t.Errorf("%d tokens of tools in the journal, %+v; %v", last.ToolTokens, st.Tokens, err)
+		}
+		return st.Tokens
+	}
+	p.user("find it")
+	p.pass()
+	short := parts()
+	p.call("c1", strings.Repeat("word ", 500), 0)
+	p.pass()
+	long := parts()
+	if long.Text != short.Text || long.ToolResults < 500 || long.ToolInputs == 0 {
+		t.Fatalf("with a call: %+v", long)
+	}
+	whole := slices.Clone(p.steps)
+	p.steps, p.told = nil, 0
+	p.user("find it")
+	p.pass()
+	if got := parts(); got != short {
+		t.Errorf("on another branch: %+v, want %+v", got, short)
+	}
+	p.restart()
+	if got := parts(); got != short {
+		t.Errorf("after a restart: %+v, want %+v", got, short)
+	}
+	p.steps = whole
+	p.pass()
+	if got := parts(); got != long {
+		t.Errorf("back on the first branch: %+v, want %+v", got, long)
+	}
+}
+
 // A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
 // and thinking, even after a message whose time Pi changes when it stores the message.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
