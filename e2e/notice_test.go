@@ -42,7 +42,7 @@ func testNotices(t *testing.T, h schema.Harness) {
 	for _, prompt := range []string{"Read the log.", "Sure?", "Really?"} {
 		w.prompt(a, session, prompt)
 	}
-	bust := regexp.MustCompile(`^[0-9.]+k → [0-9.]+k: [0-9]+ results? dropped; saves (about|less than) \$[0-9.]+ (if [0-9]+ more requests? follows?|with this request)$`)
+	bust := regexp.MustCompile(`^[0-9.]+k → [0-9.]+k: [0-9]+ results? dropped, because the prompt had reached the threshold; saves (about|less than) \$[0-9.]+ (if [0-9]+ more requests? follows?|with this request)$`)
 	w.wantOne(heard, "dropped", bust)
 
 	w.checkStatusStays(a, session, heard)

@@ -590,6 +590,13 @@ func TestPiScreen(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Error(err)
 	}
+	w.stopHost()
+	o := w.piOptions(w.withPlugin())
+	o.Args = append(o.Args, "-c") // the newest session again, which has sent no request to the new host
+	p = w.onTerminal(o, typed{"", []string{"Still 41.", "magicctx 2% of 200k", "of 200k tokens (2%)", "spent about"}})
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
 }
 
 // After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The

@@ -257,12 +257,13 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 			keys[key] = true
 		}
 	}
-	h.Sections.Covered = frozen.Covered{}
+	var parts frozen.Parts
 	for i := range s.State.Units() { // not s.entries: a compaction marker hides covered messages from the array
 		if u := &s.State.Units()[i]; keys[u.MessageKey] {
-			h.Sections.Covered.Add(u)
+			parts.Add(u)
 		}
 	}
+	h.Sections.Covered = parts.Tokens()
 	return keys
 }
 

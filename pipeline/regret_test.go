@@ -79,6 +79,7 @@ func TestRereads(t *testing.T) {
 			for _, step := range c.remove {
 				w.session.State.Commit(frozen.Additions{Edits: []frozen.Edit{{Tag: tagOf(step), Kind: frozen.Drop}}})
 			}
+			w.session.weighAll()
 			add(c.after)
 			w.pass()
 			var got []int
@@ -138,6 +139,7 @@ func TestExpansions(t *testing.T) {
 		t.Errorf("nothing is removed: %+v", got)
 	}
 	w.session.State.Commit(frozen.Additions{Edits: []frozen.Edit{{Tag: 2, Kind: frozen.Drop}}})
+	w.session.weighAll()
 	if got := w.session.RemovedIn([]string{"u1", "a1", "gone"}, 50); len(got) != 1 || got[0] != (Reread{2, "a1", 50}) {
 		t.Errorf("one result is removed, and half of it shown: %+v", got)
 	}

@@ -29,7 +29,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest.
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
+	// prompt again. It is also the cause of a bust that any other revert has made.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -69,8 +70,8 @@ func (c Cause) PrefixWasGone() bool {
 }
 
 const (
-	// BustTranscript: the harness changed messages that had been sent. Examples are a
-	// revert, the harness's own compaction, or a reminder that moved.
+	// BustTranscript: the harness changed messages that had been sent. Examples are the harness's own compaction, and a
+	// reminder that moved.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"

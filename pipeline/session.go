@@ -75,8 +75,11 @@ type array struct {
 
 type content struct {
 	array
-	State    *frozen.State
-	own      int // the host's count of all entries, in tokens
+	State *frozen.State
+	own   int // the host's count of all entries, in tokens
+	// parts holds the sizes of the units after the head.
+	parts frozen.Parts
+	// thinking[i] is the remembered result of thinkingSent(i+1).
 	thinking []int
 }
 
@@ -134,7 +137,8 @@ type entry struct {
 	rawFusesWithNext bool
 
 	// own is the host's count of the active units, in tokens.
-	own int
+	own   int
+	parts frozen.Parts
 	// whole is the host's count of all units, as if none of them were edited or covered.
 	whole int
 
@@ -198,6 +202,7 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true
 		s.own -= e.own
+		s.parts.Replace(e.parts, frozen.Parts{})
 	}
 	s.entries = s.entries[:unchanged]
 	s.rendered = min(s.rendered, unchanged)

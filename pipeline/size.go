@@ -284,7 +284,9 @@ func (s *content) weigh(i int) {
 	e := &s.entries[i]
 	n := s.tokensOf(e)
 	s.own += n - e.own
-	e.own, e.whole = n, 0
+	parts := e.partsIn(s.State)
+	s.parts.Replace(e.parts, parts)
+	e.own, e.whole, e.parts = n, 0, parts
 	s.thinking = s.thinking[:min(i, len(s.thinking))]
 	for _, it := range e.items {
 		if u := s.State.ByTag(it.Tag); u != nil {
@@ -293,7 +295,31 @@ func (s *content) weigh(i int) {
 	}
 }
 
-// The wire's messages are the head and the tail.
+// partsIn returns the sizes of those units of the message that the head does not cover.
+func (e *entry) partsIn(in units) (parts frozen.Parts) {
+	for _, it := range e.items {
+		if u := in.ByTag(it.Tag); u != nil && !u.Covered {
+			parts.Add(u)
+		}
+	}
+	return parts
+}
+
+// Parts returns the sizes of the units after the head, by kind. Messages that a revert has taken do not count. a holds
+// additions that are not committed yet.
+func (s *memo) Parts(a frozen.Additions) frozen.Parts {
+	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
+		return s.parts
+	}
+	var parts frozen.Parts
+	shown := s.State.With(a)
+	for i := range s.entries {
+		parts.Replace(frozen.Parts{}, s.entries[i].partsIn(shown))
+	}
+	return parts
+}
+
+// counted returns the host's count of the wire's messages: the head and the tail.
 func (s *content) counted() int { return s.State.HeadTokens() + s.own }
 
 func (s *content) weighAll() {

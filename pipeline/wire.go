@@ -327,6 +327,8 @@ func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	switch {
 	case d.Verdict != schema.Steady:
 		w.BustCause = string(d.Cause)
+	case !rawStands && s.TookBack() && s.compactedAt() <= s.Meta.At: // a compaction takes the newest request, too
+		w.BustCause = string(CauseReverted)
 	case !rawStands:
 		w.BustCause = BustTranscript
 	default:

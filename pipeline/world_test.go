@@ -203,9 +203,17 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
+// countThinking checks the session's sums of thinking and of the tail's parts against a count over all messages.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
+	var parts frozen.Parts
+	for i := range w.session.entries {
+		parts.Replace(frozen.Parts{}, w.session.entries[i].partsIn(w.session.State))
+	}
+	if kept := w.session.Parts(frozen.Additions{}); kept != parts {
+		w.t.Fatalf("the session keeps the parts %+v of its tail, and its messages have %+v", kept, parts)
+	}
 	if kept, all := w.session.thinkingSent(n), w.session.thinkingIn(n, w.session.State); kept != all {
 		w.t.Fatalf("the session keeps %d tokens of thinking, and its messages send %d", kept, all)
 	}

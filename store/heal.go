@@ -83,7 +83,7 @@ func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 		SELECT count(*)
 		FROM unit_sums
 		WHERE harness = ?1 AND session_id = ?2
-			AND max(units, tokens, input_tokens, dropped_units, dropped_tokens, dropped_input_tokens) > ?3`,
+			AND max(units, dropped_units, dropped_tokens) > ?3`,
 		func(row *sqlite3.Stmt) { found = row.ColumnInt(0) > 0 }, key.Harness, key.Session, maxTotal)
 	return found, err
 }
@@ -93,9 +93,7 @@ func (s *Store) healSums(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`
 			UPDATE unit_sums
-			SET units = min(units, ?3), tokens = min(tokens, ?3), input_tokens = min(input_tokens, ?3),
-				dropped_units = min(dropped_units, ?3), dropped_tokens = min(dropped_tokens, ?3),
-				dropped_input_tokens = min(dropped_input_tokens, ?3)
+			SET units = min(units, ?3), dropped_units = min(dropped_units, ?3), dropped_tokens = min(dropped_tokens, ?3)
 			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, maxTotal)
 		return err
 	})

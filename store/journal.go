@@ -36,9 +36,11 @@ type PassRow struct {
 	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
-	// FoldReason says why the pass folded the head, or is "". The sizes belong to the head in the pass's wire.
-	FoldReason                                string
-	BaselineTokens, DeltaTokens               int
+	// FoldReason says why the pass folded the head. It is "" if the pass did not fold. The sizes belong to the head in
+	// the pass's wire.
+	FoldReason                  string
+	BaselineTokens, DeltaTokens int
+	// These are parts of WireTokens.
 	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
@@ -66,12 +68,12 @@ var usageSumsSQL string
 //go:embed query/pass_trim.sql
 var passTrimSQL string
 
-func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow, coveredTools int) error {
+func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 	_, err := tx.Exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.WireMessages, p.WireTokens, p.PrefixTokens, p.EditsAdded, p.Pressure,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
 		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens, p.Price.Rent, p.Price.Cost,
-		p.MemoryTokens, p.ReasoningTokens, coveredTools)
+		p.MemoryTokens, p.ReasoningTokens, p.ToolTokens)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

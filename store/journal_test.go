@@ -15,7 +15,7 @@ func TestJournalKeepsTheNewestPasses(t *testing.T) {
 			return err
 		}
 		for n := 1; n <= keptPasses+extra; n++ {
-			if err := s.appendJournal(tx, key, commit(key, n).Pass, 0); err != nil {
+			if err := s.appendJournal(tx, key, commit(key, n).Pass); err != nil {
 				return err
 			}
 		}
@@ -36,6 +36,5 @@ func TestPassesArePaged(t *testing.T) {
 	got, err := s.Reports.Passes(t.Context(), key, 2, 2)
 	must(t, err)
 	want := []PassRow{commit(key, 3).Pass, commit(key, 4).Pass}
-	want[0].ToolTokens, want[1].ToolTokens = 3*2020, 4*2020
 	same(t, "page", got, want)
 }

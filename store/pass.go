@@ -47,8 +47,6 @@ type PassCommit struct {
 	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
-	// CoveredTools is the size of the tool calls for which the head stands, in tokens.
-	CoveredTools int
 }
 
 //go:embed query/session_upsert.sql
@@ -124,7 +122,7 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		if err := insertRemovals(tx, key, p.Pass, p.Removals, p.Rereads, p.RereadSince); err != nil {
 			return err
 		}
-		return s.appendJournal(tx, key, p.Pass, p.CoveredTools)
+		return s.appendJournal(tx, key, p.Pass)
 	})
 	if err != nil {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)
@@ -144,7 +142,7 @@ func (s *Store) upsertSession(tx *database.Tx, r SessionRow, flushDone, roomMade
 		roomMade, r.Setup.Binds, r.Setup.Preamble, r.Agent, r.LostBlocks, r.LostTokens,
 		r.Gauge.Of, r.Gauge.Tokens, r.Gauge.Own, r.Gauge.Base,
 		r.Rent.Paid, r.Rent.Coverable, r.Rent.Removable, r.Rent.Price, r.Rent.Queued, r.Rent.Messages, r.Rent.GrewAt,
-		r.RawTokens, r.Project)
+		r.RawTokens, r.Project, r.Tail.Text, r.Tail.Files, r.Tail.Inputs, r.Tail.Results)
 	return err
 }
 

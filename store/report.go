@@ -19,22 +19,9 @@ type Reports struct {
 	now  func() int64 // Unix ms
 }
 
-// UnitSums are sums over a session's units of one kind.
-type UnitSums struct {
-	Kind        string // "text", "file" or "tool"
-	Units       int
-	Tokens      int64 // the tokens of their content; for tools, of the results
-	InputTokens int64 // the tokens of the arguments of tool calls
-	// DroppedUnits and DroppedTokens count units with an edit "drop" or "skeleton". The input of a skeleton stays, so
-	// it does not count.
-	DroppedUnits       int
-	DroppedTokens      int64
-	DroppedInputTokens int64
-}
-
+// A SessionReport is a session with its sums.
 type SessionReport struct {
 	SessionSummary
-	Sums []UnitSums // one for each kind
 	// BustCauses counts the busts of the journal, most frequent cause first.
 	BustCauses []schema.CauseCount
 	// Bust is the newest bust of the journal, or nil.
@@ -61,9 +48,6 @@ type BustRow struct {
 	PassCause, Cause string
 	Resent, Removed  int
 }
-
-//go:embed query/report_sums.sql
-var reportSumsSQL string
 
 //go:embed query/report_busts.sql
 var reportBustsSQL string
@@ -132,16 +116,7 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	if err := summarise(c, &r.SessionSummary); err != nil {
 		return err
 	}
-	err := file.Scan(c, reportSumsSQL, func(row *sqlite3.Stmt) {
-		r.Sums = append(r.Sums, UnitSums{
-			Kind: row.ColumnText(0), Units: row.ColumnInt(1), Tokens: row.ColumnInt64(2), InputTokens: row.ColumnInt64(3),
-			DroppedUnits: row.ColumnInt(4), DroppedTokens: row.ColumnInt64(5), DroppedInputTokens: row.ColumnInt64(6),
-		})
-	}, r.Key.Harness, r.Key.Session)
-	if err != nil {
-		return err
-	}
-	err = file.Scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
+	err := file.Scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
 		r.BustCauses = append(r.BustCauses, schema.CauseCount{Cause: cmp.Or(row.ColumnText(0), "unknown"), Count: row.ColumnInt(1)})
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {

@@ -19,22 +19,17 @@ func report(t testing.TB, s *Store, k Key) SessionReport {
 	return r
 }
 
-func TestReportTellsTokensBySource(t *testing.T) {
+func TestReportCountsUnits(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1))) // each pass brings a text of 100 tokens, and a tool result of 2000 with an input of 20
 	second := commit(key, 2)
 	second.Edits = []EditRow{{Tag: 1, Kind: "drop"}, {Tag: 2, Kind: "skeleton"}, {Tag: 4, Kind: "drop"}}
 	second.Pass.Bust, second.Pass.BustCause = true, "threshold"
 	must(t, s.CommitPass(t.Context(), second))
-	want := []UnitSums{
-		{Kind: "text", Units: 2, Tokens: 200, DroppedUnits: 1, DroppedTokens: 100},
-		{Kind: "tool", Units: 2, Tokens: 4000, InputTokens: 40, DroppedUnits: 2, DroppedTokens: 4000, DroppedInputTokens: 20},
-	}
 	r := report(t, s, key)
-	same(t, "sums", r.Sums, want)
 	same(t, "busts", r.BustCauses, []schema.CauseCount{{Cause: "threshold", Count: 1}})
-	if r.Units != 4 || r.Dropped != 3 {
-		t.Errorf("%d units, %d dropped, want 4 and 3", r.Units, r.Dropped)
+	if r.Units != 4 || r.Dropped != 3 || r.DroppedTokens != 100+2*2000+20 {
+		t.Errorf("%d units, %d dropped with %d tokens, want 4 and 3 with 4120", r.Units, r.Dropped, r.DroppedTokens)
 	}
 	all, known, err := s.Reports.All(t.Context(), 1)
 	must(t, err)
@@ -84,24 +79,17 @@ func TestSumsEqualAFreshCount(t *testing.T) {
 		}
 		got, _, err := s.Reports.Of(t.Context(), key)
 		must(t, err)
-		same(t, "sums", withoutEmpty(got.Sums), countSums(t, s, key))
+		want := countUnits(t, s, key)
+		if got.Units != want.Units || got.Dropped != want.Dropped || got.DroppedTokens != want.DroppedTokens {
+			t.Fatalf("%d units, %d dropped with %d tokens, want %+v", got.Units, got.Dropped, got.DroppedTokens, want)
+		}
 	})
 }
 
-func withoutEmpty(sums []UnitSums) []UnitSums {
-	var kept []UnitSums
-	for _, u := range sums {
-		if u != (UnitSums{Kind: u.Kind}) {
-			kept = append(kept, u)
-		}
-	}
-	return kept
-}
-
-func countSums(t testing.TB, s *Store, k Key) []UnitSums {
+// countUnits computes the counts by reading every unit.
+func countUnits(t testing.TB, s *Store, k Key) (sum SessionSummary) {
 	t.Helper()
-	var sums []UnitSums
-	err := s.View(t.Context(), func(c *sqlite3.Conn) error {
+	must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
 		units, err := readUnits(c, k, 0)
 		if err != nil {
 			return err
@@ -115,31 +103,19 @@ func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 			dropped[e.Tag] = dropped[e.Tag] || e.Kind == "drop" || e.Kind == "skeleton"
 			whole[e.Tag] = whole[e.Tag] || e.Kind == "drop"
 		}
-		for _, kind := range []string{"file", "text", "tool"} {
-			sum := UnitSums{Kind: kind}
-			for _, u := range units {
-				if u.Kind != kind {
-					continue
-				}
-				sum.Units++
-				sum.Tokens += int64(u.Tokens)
-				sum.InputTokens += int64(u.InputTokens)
-				if dropped[u.Tag] {
-					sum.DroppedUnits++
-					sum.DroppedTokens += int64(u.Tokens)
-				}
-				if whole[u.Tag] {
-					sum.DroppedInputTokens += int64(u.InputTokens)
-				}
+		sum.Units = len(units)
+		for _, u := range units {
+			if dropped[u.Tag] {
+				sum.Dropped++
+				sum.DroppedTokens += int64(u.Tokens)
 			}
-			if sum.Units > 0 {
-				sums = append(sums, sum)
+			if whole[u.Tag] {
+				sum.DroppedTokens += int64(u.InputTokens)
 			}
 		}
 		return nil
-	})
-	must(t, err)
-	return sums
+	}))
+	return sum
 }
 
 func BenchmarkReport(b *testing.B) {

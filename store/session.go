@@ -54,6 +54,7 @@ type SessionRow struct {
 	Episode EpisodeState
 	Gauge   GaugeState
 	Rent    RentState
+	Tail    TailState
 
 	LastPassAt int64
 
@@ -128,13 +129,20 @@ type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
 
+// TailState holds the sizes of the messages after the head, by kind, in tokens.
+type TailState struct {
+	Text, Files, Inputs, Results int
+}
+
 // A SessionSummary is a session with the counts for a status.
 type SessionSummary struct {
 	SessionRow
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// Last is the newest pass in the journal, or nil.
+	// DroppedTokens is the size of the content that these edits took off the wire. The input of a skeleton stays.
+	DroppedTokens int64
+	// Last is the newest pass in the journal, or nil if there is none.
 	Last *PassRow
 }
 
@@ -211,6 +219,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		LastPassAt:     s.ColumnInt64(59),
 		UpdatedAt:      s.ColumnInt64(60),
 		Project:        s.ColumnText(61),
+
+		Tail: TailState{database.Count(s, 62), database.Count(s, 63), database.Count(s, 64), database.Count(s, 65)},
 	}
 }
 
@@ -363,7 +373,7 @@ func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, fou
 
 func summarise(c *sqlite3.Conn, sum *SessionSummary) error {
 	err := file.Scan(c, sessionCountsSQL, func(row *sqlite3.Stmt) {
-		sum.Units, sum.Dropped, sum.Queued = row.ColumnInt(0), row.ColumnInt(1), row.ColumnInt(2)
+		sum.Units, sum.Dropped, sum.Queued, sum.DroppedTokens = row.ColumnInt(0), row.ColumnInt(1), row.ColumnInt(2), row.ColumnInt64(3)
 	}, sum.Key.Harness, sum.Key.Session)
 	if err != nil {
 		return err

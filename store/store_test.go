@@ -107,8 +107,9 @@ func TestRoundTrip(t *testing.T) {
 	p.Session.RawMessages, p.Session.RawChain = 3, "00ff"
 	p.Session.Agent, p.Session.LostBlocks, p.Session.LostTokens = "build", 2, 900
 	p.Session.Setup = SetupState{Binds: true, Preamble: 2}
+	p.Session.Tail = TailState{Text: 1, Files: 2, Inputs: 3, Results: 4}
 	p.Pass.LostBlocks, p.Pass.LostTokens, p.Pass.Price.Thinking = 2, 900, 1000
-	p.Pass.MemoryTokens, p.Pass.ReasoningTokens, p.CoveredTools = 30, 40, 5
+	p.Pass.MemoryTokens, p.Pass.ReasoningTokens, p.Pass.ToolTokens = 30, 40, 5
 	p.Thinking = []ThinkingRow{{MessageKey: "msg_1", Prompt: "2.00ff"}}
 	p.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: 1}, {Tag: 2, Kind: "skeleton", Pass: 1, Payload: `{"keep":["cmd"]}`}}
 	p.Pass.Verdict, p.Pass.Cause = "hard", "flush"
@@ -137,7 +138,6 @@ func TestRoundTrip(t *testing.T) {
 
 	wantPass := p.Pass
 	wantPass.Usage = &Usage{Input: 10, CacheRead: 2000, CacheWrite: 90}
-	wantPass.ToolTokens = 15 // a skeleton keeps its input of 20, of which the head stands for 5
 	passes, err := s.Reports.Passes(ctx, key, 0, 0)
 	must(t, err)
 	same(t, "passes", passes, []PassRow{wantPass})
@@ -155,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	sum, _, err := s.Reports.Session(ctx, key)
 	must(t, err)
-	same(t, "session", sum, SessionSummary{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass})
+	same(t, "session", sum, SessionSummary{SessionRow: wantSession, Units: 2, Dropped: 2, DroppedTokens: 2100, Queued: 2, Last: &wantPass})
 }
 
 func TestUnknownIsNotFound(t *testing.T) {

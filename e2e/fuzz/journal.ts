@@ -133,8 +133,9 @@ export class Journal {
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
+      case "head-reverted": // in a hard pass, messages may have come back
       case "transcript-changed":
-        if (last?.isSameModel && last.stands()) lie("all that was sent before is still there")
+        if (bust.verdict === "steady" && last?.isSameModel && last.stands()) lie("all that was sent before is still there")
         break
       case "rent":
         this.checkRent(bust, facts)

@@ -13,7 +13,7 @@ var causes = map[string]string{
 	"preamble-changed":   "tools or prompt",
 	"system-changed":     "system prompt",
 	"transcript-changed": "harness's change",
-	"head-reverted":      "taken back",
+	"head-reverted":      "you went back",
 	"flush":              "you asked",
 	"unexplained":        "unknown reason",
 	"first-pass":         "first request",
@@ -25,7 +25,7 @@ var causes = map[string]string{
 	"busy":               "database locked",
 
 	"first-head":          "first summaries",
-	"reverted":            "taken back",
+	"reverted":            "you went back",
 	"refold":              "summaries made again",
 	"memory-updates":      "changed memories",
 	"delta-over-budget":   "too much added",

@@ -108,7 +108,10 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if s.Pipe != nil && s.Pipe.Has(m.Key) {
 		return nil // this is a late update of a step of an earlier pass
 	}
-	// An aborted answer reports no usage, but the harness sends its thinking again.
+	if s.Pipe != nil && m.Finish != transcript.EndsWithCalls { // the session may stay idle now, so no pass would note the answer
+		h.index.Note(s, h.clients.KnownConfig(schema.Harness(key.Harness), s.Row.Directory))
+	}
+	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
 	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.Pipe == nil {
 		return err
 	}

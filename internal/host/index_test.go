@@ -17,6 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
@@ -58,6 +59,40 @@ func TestPassesKeepTheIndexUpToDate(t *testing.T) {
 	}
 }
 
+// Once, the answer of a session's last turn was missing from the index until the user's next prompt.
+func TestLastAnswerIsIndexedAtTheEndOfTheTurn(t *testing.T) {
+	for kind, test := range map[schema.Harness]struct {
+		store func(home string) // stores the answer
+		event string
+	}{
+		schema.HarnessOpenCode: {func(home string) {
+			rawhistorytest.NewOpenCode(t, home).Add(testSession, []json.Value{json.Value(`{"info":{"id":"a1","role":"assistant","time":{"created":2,"completed":2}},"parts":[{"id":"p1","type":"text","text":"in the zebra"}]}`)})
+		}, `{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"a1","sessionID":"ses_1","role":"assistant","time":{"created":2,"completed":2},"finish":"stop"}}}`},
+		schema.HarnessOpenCode2: {func(home string) {
+			rawhistorytest.NewOpenCode2(t, home).AddRow2(testSession, "a1", "assistant", 1, `{"time":{"created":2,"completed":2},"finish":"stop","content":[{"type":"text","text":"in the zebra"}]}`)
+		}, `{"type":"session.step.ended","session":"ses_1","id":"a1","info":{"completed":2,"finish":"stop"}}`},
+		schema.HarnessPi: {func(home string) {
+			rawhistorytest.NewPi(t, home, testSession).Message(json.Value(`{"role":"assistant","content":[{"type":"text","text":"in the zebra"}],"stopReason":"stop","timestamp":2}`))
+		}, `{"type":"message_end","message":{"role":"assistant","stopReason":"stop","timestamp":2}}`},
+	} {
+		h := newHarnessOf(t, kind)
+		home := h.readsStores()
+		h.keepsIndex()
+		h.user("u1", "where is it")
+		h.pass()
+		h.host.background.Wait()
+		test.store(home)
+		if _, err := h.host.Event(t.Context(), h, schema.EventParams{Session: testSession, Directory: "/p", Event: json.Value(test.event)}); err != nil {
+			t.Fatal(err)
+		}
+		h.host.background.Wait()
+		if got := h.indexed("zebra"); !slices.Equal(got, []string{"in the zebra"}) {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}
+
+// New texts get vectors in the background, and ctx_search finds them by their meaning. A service that hangs delays no pass.
 func TestPassesGiveVectorsToNewTexts(t *testing.T) {
 	isAsked, mayAnswer := make(chan bool, 100), make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

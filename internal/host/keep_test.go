@@ -1,10 +1,15 @@
 package host
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/project"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/index"
+	"github.com/magicctx/magicctx-host/store/memories"
 )
 
 func (h *harness) keepPieces(letGo bool, tags ...int) ([]schema.KeptUnit, error) {
@@ -43,6 +48,9 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 	if h.wire() != before {
 		t.Errorf("a pass without a bust changed the wire to\n%s\nfrom\n%s", h.wire(), before)
 	}
+	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings back 1 piece that you keep. It sends about ") {
+		t.Errorf("/ctx-flush says %q", said)
+	}
 	h.restart()
 	h.command("ctx-flush")
 	h.pass()
@@ -72,6 +80,81 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 	if strings.Contains(h.wire(), found) {
 		t.Error("a piece that was let go cannot be dropped")
 	}
+}
+
+// The menu offers only pieces that can come back: none of a message that a summary stands for, and none that is undone.
+func TestMenuOffersNoSummarisedPiece(t *testing.T) {
+	h, _ := scripted(t)
+	h.talk(0, 12, 50, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.drop("call_1", "3,6")
+	h.command("ctx-flush")
+	h.pass()
+	offers := func() (tags []string) {
+		for _, c := range h.choose("taken").Choices {
+			if strings.HasPrefix(c.Label, "Bring back ") {
+				tags = append(tags, c.Arguments)
+			}
+		}
+		return tags
+	}
+	if got := offers(); len(got) != 2 {
+		t.Fatalf("offered %q", got)
+	}
+	all := h.messages
+	h.revertFrom(5) // the message of §6§ is gone
+	h.user("later", "another way")
+	h.pass()
+	if got, page := offers(), h.choose("taken"); len(got) != 1 || !strings.Contains(page.Text, "Not listed: 1 piece of messages that are summarised or undone.") {
+		t.Errorf("after a revert, offered %q with %q", got, page.Text)
+	}
+	h.messages, h.told = all, 4
+	h.pass()
+	if got := offers(); len(got) != 2 {
+		t.Errorf("when the messages are back, offered %q", got)
+	}
+}
+
+// A list of Pi must not be taller than its terminal.
+func TestPageOfTheMenuHasFewChoices(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "zebra")
+	var texts, tags []string
+	for i := range 20 {
+		h.tool(fmt.Sprint("a", i), found, "tool-calls", 1000)
+		tags = append(tags, fmt.Sprint(i+2))
+		texts = append(texts, fmt.Sprint("a zebra of kind ", i))
+	}
+	h.tool("z", "the end", "stop", 1000)
+	h.user("u2", "go on")
+	h.pass()
+	h.drop("call_1", strings.Join(tags, ","))
+	h.command("ctx-flush")
+	h.pass()
+	here := project.OfDirectory("/p")
+	h.edits(func(e *memories.Editor) error {
+		for _, text := range texts {
+			if _, _, err := e.Write(chronicle.Memory{Project: here, Content: text, Category: "NAMING", Source: "user"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	h.indexes(index.Session{Harness: "pi", ID: "s2", Project: here}, texts...)
+	check := func(arguments, more string) {
+		t.Helper()
+		if page := h.choose(arguments); len(page.Choices) != 15 || !strings.Contains(page.Text, more) {
+			t.Errorf("%s: %d choices, %q", arguments, len(page.Choices), page.Text)
+		}
+	}
+	check("memories", "; 5 more are in ")
+	check("search zebra", "")
+	check("taken", "Older pieces have no line here")
+	for _, tag := range tags[:17] {
+		h.choose("taken keep " + tag)
+	}
+	check("taken", "You keep 17 pieces.")
 }
 
 func TestUnknownPieceCannotBeKept(t *testing.T) {

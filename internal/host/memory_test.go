@@ -79,7 +79,9 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	if strings.Contains(h.wire(), "<removed") {
 		t.Error("a pass that does not bust has told of it")
 	}
-	h.flush()
+	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings memories and promises up to date. It sends about ") {
+		t.Errorf("/ctx-flush says %q", said)
+	}
 	h.pass()
 	if !strings.Contains(h.wire(), `<removed id="1"/>`) {
 		t.Error("the pass after a flush does not tell of it")

@@ -59,7 +59,7 @@ func TestBustIsToldOnce(t *testing.T) {
 				// This request does not read the removed tokens, at $1000 for a million. The prompt grows by 50,000
 				// tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
-				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s with this request",
+				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped, because the prompt had reached the threshold; saves about %s with this request",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
 			}
 			h.tool("a4", "four", "tool-calls", 70_000)
@@ -85,11 +85,35 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h.flush()
 	h.pass()
 	h.settle()
-	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them, because you asked for it", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
 		t.Errorf("shown %q, want one notice with %q", h.shown, want)
 	}
 }
 
+// After a revert, the host believes in the size of the messages without their summaries, which no request had. The notice
+// once said "107k → 7.9k", and so did the last bust. Now both leave it out.
+func TestReturnOfSummarisedMessagesHasNoSizeBefore(t *testing.T) {
+	h, _ := summarised(t)
+	h.config.Notices = []string{"busts"}
+	h.restart()
+	h.pass()
+	all := slices.Clone(h.messages)
+	h.revertFrom(25)
+	h.pass()
+	h.shown, h.messages = nil, all
+	if m := h.pass(); m.Cause != "head-reverted" {
+		t.Fatalf("%s pass (%s)", m.Verdict, m.Cause)
+	}
+	h.settle()
+	if len(h.shown) != 1 || !strings.HasPrefix(h.shown[0], "info: You went back, and the prompt now has ") || strings.Contains(h.shown[0], "→") {
+		t.Errorf("shown %q", h.shown)
+	}
+	if b := h.status().Sessions[0].LastBust; b == nil || b.Removed != 0 || b.Words != "you went back" {
+		t.Errorf("the last bust is %+v", b)
+	}
+}
+
+// The user gets one notice that the historian fails, after its second failure in a row.
 func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		for _, notices := range [][]string{{"troubles"}, {"busts"}} {

@@ -437,8 +437,86 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
-// In Pi, a fork has its original's messages under the same keys. Pi changes the time of some messages when it stores
-// them.
+// The user goes back to an earlier message with /tree. Once, the status called the bust a change by the harness.
+func TestPiGoingBackIsNamed(t *testing.T) {
+	p := newPi(t)
+	for i := range 3 {
+		p.user(fmt.Sprintf("question %d with %s", i, strings.Repeat("words ", 50)))
+		p.pass()
+		p.answer("an answer", 1000+100*i)
+	}
+	last := func() string {
+		t.Helper()
+		st, err := p.host.SessionStatus(t.Context(), p, schema.SessionStatusParams{Harness: schema.HarnessPi, Session: p.id})
+		if err != nil || st.LastBust == nil {
+			t.Fatalf("%+v, %v", st.LastBust, err)
+		}
+		return st.LastBust.Words
+	}
+	p.steps, p.told = p.steps[:2], 2
+	p.user("another way")
+	if m := p.pass(); m.Verdict != schema.Steady || last() != "you went back" {
+		t.Errorf("%s pass (%s), %q", m.Verdict, m.Cause, last())
+	}
+	p.answer("an answer", 1000)
+	p.user("go on")
+	p.pass()
+	p.answer("an answer", 1000)
+	p.steps = []json.Value{json.Value(fmt.Sprintf(`{"id":"compactionSummary:7","message":{"role":"compactionSummary","summary":"nothing","timestamp":%d}}`, p.clock.Now()))}
+	p.clock.Advance(time.Second)
+	p.told = 0
+	p.user("and now?")
+	p.pass()
+	if got := last(); got != "harness's change" {
+		t.Errorf("a compaction is called %q", got)
+	}
+}
+
+// In Pi, the units of a branch that the user has left stay in the database, because the user may come back. Once, the
+// parts of the prompt included them, so a prompt of one short question seemed to be full of tool output.
+func TestPiPartsOfThePromptAreThoseOfTheBranch(t *testing.T) {
+	p := newPi(t)
+	parts := func() schema.TokensBySource {
+		t.Helper()
+		st, err := p.host.SessionStatus(t.Context(), p, schema.SessionStatusParams{Harness: schema.HarnessPi, Session: p.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := p.store.Reports.Passes(t.Context(), p.key(), 0, 0)
+		if last := rows[len(rows)-1]; err != nil || int64(last.ToolTokens) != st.Tokens.ToolInputs+st.Tokens.ToolResults {
+			t.Errorf("%d tokens of tools in the journal, %+v; %v", last.ToolTokens, st.Tokens, err)
+		}
+		return st.Tokens
+	}
+	p.user("find it")
+	p.pass()
+	short := parts()
+	p.call("c1", strings.Repeat("word ", 500), 0)
+	p.pass()
+	long := parts()
+	if long.Text != short.Text || long.ToolResults < 500 || long.ToolInputs == 0 {
+		t.Fatalf("with a call: %+v", long)
+	}
+	whole := slices.Clone(p.steps)
+	p.steps, p.told = nil, 0
+	p.user("find it")
+	p.pass()
+	if got := parts(); got != short {
+		t.Errorf("on another branch: %+v, want %+v", got, short)
+	}
+	p.restart()
+	if got := parts(); got != short {
+		t.Errorf("after a restart: %+v, want %+v", got, short)
+	}
+	p.steps = whole
+	p.pass()
+	if got := parts(); got != long {
+		t.Errorf("back on the first branch: %+v, want %+v", got, long)
+	}
+}
+
+// A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
+// and thinking, even after a message whose time Pi changes when it stores the message.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")

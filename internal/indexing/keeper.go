@@ -17,8 +17,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A pass only notes its session, and a worker then reads the messages from the harness's own store. Only that store
-// has the exit status of commands, and answers that no pass has seen.
+// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session, and so does the
+// end of a turn. Soon after, a worker reads the messages from the harness's own store. This store also has the exit status of each command, and the
+// answers that no pass has seen yet.
 type Keeper struct {
 	Options
 	mu sync.Mutex
@@ -43,7 +44,7 @@ type Options struct {
 	// Embeddings may be nil.
 	Embeddings *embedding.Source
 	Log        *slog.Logger
-	// After is how long the index waits after a pass. 0 means two seconds.
+	// After is how long the index waits after a note. 0 means two seconds.
 	After time.Duration
 }
 
@@ -68,10 +69,11 @@ func NewKeeper(o Options) *Keeper {
 }
 
 func (k *Keeper) Feature() pass.Feature {
-	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.note(ps.Session, ps.Config) }}
+	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.Note(ps.Session, ps.Config) }}
 }
 
-func (k *Keeper) note(s *session.Session, cfg schema.Config) {
+// Note notes that a session may have new messages. The caller holds the session's lock.
+func (k *Keeper) Note(s *session.Session, cfg schema.Config) {
 	if k.Dir == "" || k.Sessions.RawHistory == nil {
 		return
 	}

@@ -29,7 +29,7 @@ func (ps *Pass) commit(ctx context.Context) error {
 		head = *d.Head
 	}
 	c := store.PassCommit{
-		Session: row, Pass: ps.journalLine(row, head), CoveredTools: head.Sections.Covered.Inputs + head.Sections.Covered.Results,
+		Session: row, Pass: ps.journalLine(row, head),
 		Units: session.RowsFromUnits(slices.Concat(s.Unsaved, ps.Fresh)), Stamped: s.Pipe.Stamped(),
 		Restored: d.Restored, Released: d.Released, Drained: d.Drained, LostThinking: w.Lost,
 		FlushDone:  row.ExplicitFlush,
@@ -92,7 +92,7 @@ func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	row.TagCounter = ps.Session.Pipe.State.TagCounter
 	row.Setup = session.RowFromSetup(w.Setup, after.ReclaimUpTo)
 	row.Episode, row.Gauge = session.RowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
-	row.Rent = store.RentState(after.Rent)
+	row.Rent, row.Tail = store.RentState(after.Rent), store.TailState(ps.Session.Pipe.Parts(ps.Decision.Additions.Additions))
 	row.WireMessages, row.WireChain = w.Wire.Messages, session.TextOf(w.Wire)
 	row.RawMessages, row.RawChain, row.RawTokens = w.Raw.Messages, session.TextOf(w.Raw), after.RawTokens
 	row.LostBlocks += w.LostBlocks
@@ -116,7 +116,7 @@ func (ps *Pass) journalLine(row store.SessionRow, head frozen.Head) store.PassRo
 		Price:      d.Price,
 		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
 		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
-		MemoryTokens: head.Sections.Memory, ReasoningTokens: max(0, ps.Session.Pipe.Thinking(d.Additions.Additions)-w.LostTokens),
+		MemoryTokens: head.Sections.Memory, ToolTokens: row.Tail.Inputs + row.Tail.Results, ReasoningTokens: max(0, ps.Session.Pipe.Thinking(d.Additions.Additions)-w.LostTokens),
 	}
 }
 

@@ -32,7 +32,7 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	want := []string{
 		"soft overflow",
 		"soft pressure",
-		"steady transcript-changed",
+		"steady head-reverted",
 		"hard model-changed",
 		"hard model-changed",
 		"soft force",

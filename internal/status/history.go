@@ -25,7 +25,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 	return &schema.HeadStatus{
 		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: s.FoldReasons,
-		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,
+		Through: h.Ordinal, Covered: h.Sections.Covered, Baseline: h.BaselineTokens, Delta: h.DeltaTokens,
 		Sections: schema.HeadSections{
 			Docs: h.Sections.Docs, Compartments: h.Sections.History, Memories: h.Sections.Memory, KeyFiles: h.Sections.KeyFiles,
 		},

@@ -23,7 +23,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	if changes == "" {
 		return
 	}
-	d, key, directory := ps.Decision, ps.Session.Key, ps.Params.Directory
+	d, cause, key, directory := ps.Decision, ps.Wire.BustCause, ps.Session.Key, ps.Params.Directory
 	limit, growth := ps.Readings.LimitTokens, ps.Session.Pipe.Growth()
 	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
 	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // passes until the next bust may come
@@ -33,7 +33,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 			sb.Notices.Show(ps.Client, key, directory, "info", fmt.Sprintf("You went back, and the prompt now has %s tokens: %s", after, changes))
 			return
 		}
-		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), after, changes)
+		text := fmt.Sprintf("%s → %s: %s, %s", format.Tokens(d.Size.Current), after, changes, words.Reason(cause))
 		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
 			if money := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); money > 0 {
 				text += "; saves " + format.AboutDollars(money) + ifFollow(passes)

@@ -19,27 +19,12 @@ import (
 // of the part before the messages. The messages are scaled so that all parts add up to the reported size. The
 // host does not count the thinking in the prompt, so thinking is an estimate.
 func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
-	t := schema.TokensBySource{System: int64(s.System.SystemTokens), Thinking: thinking}
-	for _, sum := range s.Sums {
-		kept := sum.Tokens - sum.DroppedTokens
-		switch sum.Kind {
-		case "text":
-			t.Text += kept
-		case "file":
-			t.Files += kept
-		case "tool":
-			t.ToolResults += kept
-			t.ToolInputs += sum.InputTokens - sum.DroppedInputTokens
-		}
-		t.Dropped += sum.DroppedTokens + sum.DroppedInputTokens
+	t := schema.TokensBySource{
+		System: int64(s.System.SystemTokens), Thinking: thinking, Dropped: s.DroppedTokens,
+		Text: int64(s.Tail.Text), Files: int64(s.Tail.Files), ToolInputs: int64(s.Tail.Inputs), ToolResults: int64(s.Tail.Results),
 	}
 	if s.Head != nil {
-		head := session.HeadFromRow(s.Head)
-		t.Head = int64(head.Tokens())
-		covered := head.Sections.Covered
-		for part, size := range map[*int64]int{&t.Text: covered.Text, &t.Files: covered.Files, &t.ToolInputs: covered.Inputs, &t.ToolResults: covered.Results} {
-			*part = max(0, *part-int64(size))
-		}
+		t.Head = int64(session.HeadFromRow(s.Head).Tokens())
 	}
 	prompt := int64(s.PromptTokens)
 	if prompt == 0 {

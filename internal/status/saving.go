@@ -37,8 +37,8 @@ type saving struct {
 // Without magicctx a prompt could not have grown beyond the window, so add ignores tokens beyond it.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
-	if p.BustCause == pipeline.BustTranscript {
-		v.dropped = 0 // the harness took messages back, perhaps including dropped ones
+	if p.BustCause == pipeline.BustTranscript || p.BustCause == string(pipeline.CauseReverted) {
+		v.dropped = 0 // messages are gone, perhaps including dropped ones
 	}
 	v.dropped += p.Removed
 	isEarly := p.Cause == string(pipeline.CauseRent)

@@ -27,6 +27,7 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 		{"no more is counted than fits into the window", []store.BilledPass{bust, later}, 24_000, route.Cliff{}, tokens{Read: 7000 + 4000, Write: -4000}},
 		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Cause: "idle", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, route.Cliff{}, tokens{Write: 10_000}},
 		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
+		{"the user goes back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "head-reverted", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
 		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, route.Cliff{}, tokens{Read: 10_000}},
 		// Without the drop, the request would have read 16,000 + 10,000 and written 5,000 tokens, all at twice
 		// the price.

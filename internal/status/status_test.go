@@ -13,11 +13,6 @@ import (
 
 // The provider reports only the size of the whole prompt, and counts tokens differently from the host.
 func TestPartsOfThePromptAddUpToIt(t *testing.T) {
-	sums := []store.UnitSums{
-		{Kind: "text", Tokens: 1000, DroppedTokens: 100},
-		{Kind: "file", Tokens: 333},
-		{Kind: "tool", Tokens: 5000, InputTokens: 700, DroppedTokens: 2000, DroppedInputTokens: 50},
-	}
 	for _, test := range []struct {
 		name         string
 		prompt, base int
@@ -35,7 +30,8 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 		{"much thinking", 15_000, 1500, 400, 8000, 1500}, // without it, the counts would differ by more than a factor of two
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := store.SessionReport{Sums: sums}
+			r := store.SessionReport{SessionSummary: store.SessionSummary{DroppedTokens: 2150}}
+			r.Tail = store.TailState{Text: 900, Files: 333, Inputs: 650, Results: 3000}
 			r.PromptTokens, r.Gauge.Base, r.System.SystemTokens = test.prompt, test.base, test.system
 			got := tokensBySource(r, test.thinking)
 			if sum := got.System + got.ToolDefinitions + got.Text + got.Files + got.ToolInputs + got.ToolResults + got.Thinking; test.prompt > 0 && sum != int64(test.prompt) {

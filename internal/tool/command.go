@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/dream"
@@ -74,36 +76,61 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	if err != nil {
 		return "The next request applies the waiting drops." // the caller has gone, so the text does not matter
 	}
-	d := ps.Decision
-	waiting := len(s.Pipe.State.Queue()) - len(d.Drained)
-	text := t.costOfBust(ctx, s.Pipe.Model(), d)
-	switch {
-	case d.Head != nil && len(d.Edits) == 0:
-		text = "The next request shows the new summaries. " + text
-	case d.Head != nil:
-		text = "The next request applies the waiting drops and shows the new summaries. " + text
-	case d.Price.Removed > 0:
-		text = "The next request applies the waiting drops. " + text
+	d, state := ps.Decision, s.Pipe.State
+	var acts []string
+	if len(d.Edits) > 0 {
+		acts = append(acts, "applies the waiting drops")
 	}
-	if d.Price.Removed <= 0 && d.Head == nil && waiting == 0 {
+	back, away := 0, 0 // the pieces that the user keeps, and that are not in the prompt
+	for _, u := range state.Units() {
+		switch {
+		case u.Kept == 0:
+		case slices.Contains(d.Restored, u.Tag):
+			back++
+		case !u.IsWhole() && refuseKeeping(s, &u, u.Tag, false) == nil:
+			away++
+		}
+	}
+	if back > 0 {
+		acts = append(acts, "brings back "+format.Count(back, "piece")+" that you keep")
+	}
+	switch {
+	case d.Head == nil:
+	case d.Head.Ordinal > state.Head.Ordinal || d.Fold == pipeline.FoldRefold:
+		acts = append(acts, "shows the new summaries")
+	default:
+		acts = append(acts, "brings memories and promises up to date")
+	}
+	waiting := len(state.Queue()) - len(d.Drained)
+	text := nothingToFree
+	if n := len(acts); n > 0 {
+		text = "The next request " + strings.TrimPrefix(strings.Join(acts[:n-1], ", ")+" and "+acts[n-1], " and ") + ". " + t.costOfBust(ctx, s.Pipe.Model(), d)
+	} else if waiting+away == 0 {
 		text += t.History.WrapUpHint(ctx, ps)
 	}
 	if waiting > 0 {
 		text += fmt.Sprintf(" Still waiting, because among the newest or still running: %s.", format.Count(waiting, "piece"))
 	}
+	if away > 0 {
+		text += fmt.Sprintf(" Not back yet, because there is no room: %s that you keep.", format.Count(away, "piece"))
+	}
 	return text
 }
 
+const nothingToFree = "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."
+
+// costOfBust describes how much a requested bust would free, and its cost.
 func (t *Tools) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
 	switch {
-	case d.Price.Removed <= 0 && d.Head == nil:
-		return "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."
 	case d.Cause != pipeline.CauseFlush && d.Price.Removed > 0:
 		return fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
 	case d.Cause != pipeline.CauseFlush:
 		return "It costs nothing: the cached prefix is gone anyway."
 	}
-	text := fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(max(0, d.Price.Removed)), format.Tokens(d.Price.Resent))
+	text := fmt.Sprintf("It sends about %s tokens again", format.Tokens(d.Price.Resent))
+	if d.Price.Removed > 0 {
+		text = fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(d.Price.Removed), format.Tokens(d.Price.Resent))
+	}
 	if cost := t.Models.Facts(ctx, m).Rewriting(d.Price.Resent); cost != nil {
 		text += ", which costs " + format.AboutDollars(*cost)
 	}

@@ -209,7 +209,7 @@ func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
 
 func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
-	q := search.Query{Text: query, Limit: maxHits}
+	q := search.Query{Text: query, Limit: maxChoices - 1}
 	_, err := t.scope(ctx, key, directory, &q)
 	if err != nil {
 		return t.failed(err)
@@ -285,25 +285,55 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 		return schema.CommandExecuteResult{}, err
 	}
 	lines := []string{"Dropped: " + words.Dropped(st)}
+	offered, lost, err := t.returnable(ctx, key, st)
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	if lost > 0 {
+		lines = append(lines, fmt.Sprintf("Not listed: %s of messages that are summarised or undone. A search shows them word for word.", format.Count(lost, "piece")))
+	}
 	var choices []schema.Choice
-	for _, u := range st.KeptUnits {
+	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), maxChoices-1)] {
 		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
 		choices = append(choices, schema.Choice{Label: label, About: words.Kept(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
 	}
-	if n := len(choices); n > 0 {
+	if n := len(st.KeptUnits); n > 0 {
 		lines = append(lines, fmt.Sprintf("You keep %s.", format.Count(n, "piece")))
 	}
-	for _, u := range st.DroppedUnits {
-		if isKept := slices.ContainsFunc(st.KeptUnits, func(kept schema.KeptUnit) bool { return kept.Tag == u.Tag }); !isKept && len(choices) < maxChoices {
-			choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
-		}
+	for _, u := range offered[:min(len(offered), maxChoices-1-len(choices))] {
+		choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
 	}
-	if more := len(st.DroppedUnits) + len(st.KeptUnits) - len(choices); len(choices) == maxChoices && more > 0 {
+	if len(offered)+len(st.KeptUnits) > len(choices) {
 		lines = append(lines, fmt.Sprintf("Older pieces have no line here; /%s taken %s 12 brings back the one with the number 12.", menuName, keep))
 	}
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil
 }
 
+// returnable returns those dropped pieces that the user may ask for, newest first. lost counts the pieces that cannot
+// come back.
+func (t *Tools) returnable(ctx context.Context, key store.Key, st schema.SessionStatus) (offered []schema.DroppedUnit, lost int, err error) {
+	s, err := t.Sessions.Lock(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Unlock()
+	state, err := t.Sessions.StateOf(ctx, s)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, u := range st.DroppedUnits {
+		switch unit := state.ByTag(u.Tag); {
+		case unit != nil && unit.Kept != 0: // it has a line of its own
+		case refuseKeeping(s, unit, u.Tag, false) == nil:
+			offered = append(offered, u)
+		default:
+			lost++
+		}
+	}
+	return offered, lost, nil
+}
+
+// The words of /ctx-menu taken.
 const keep, letGo = "keep", "let-go"
 
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -51,20 +51,18 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	return p
 }
 
+// The longest texts for one line, in columns.
 const (
 	maxLine  = 80
 	maxBrief = 40
 )
 
-// most is the greatest number of characters of the joined texts. within marks a cut at the end.
-func within(most int, texts []string) string {
-	line := []rune(strings.Join(texts, " · "))
-	if len(line) > most {
-		return string(line[:most-1]) + "…"
-	}
-	return string(line)
+// within joins as many of the first texts as fit into a number of columns.
+func within(columns int, texts []string) string {
+	return flow(texts, " · ", columns)[0]
 }
 
+// briefOf says the most important things about a session, each in few words, the most important first.
 func briefOf(st schema.SessionStatus, problems int) []string {
 	full := format.Percent(st.Pressure)
 	switch {
@@ -74,11 +72,11 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 		full = format.Tokens(st.InputTokens) + " tokens"
 	}
 	all := []string{full}
-	if st.CacheHitRate > 0 {
-		all = append(all, "cache "+format.Percent(st.CacheHitRate))
-	}
 	if problems > 0 {
 		all = append(all, format.Count(problems, "problem"))
+	}
+	if st.CacheHitRate > 0 {
+		all = append(all, "cache "+format.Percent(st.CacheHitRate))
 	}
 	if st.History != nil && st.History.Running != nil {
 		all = append(all, "summarising")

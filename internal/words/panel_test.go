@@ -28,10 +28,10 @@ func full() schema.SessionStatus {
 
 func TestPanel(t *testing.T) {
 	p := Panel(full(), []string{"the key  x is wrong"}, noon)
-	if want := "magicctx 45% of 200k · cache 93% · 1 problem · summarising · 5 to drop · last b…"; p.Line != want {
+	if want := "magicctx 45% of 200k · 1 problem · cache 93% · summarising · 5 to drop"; p.Line != want {
 		t.Errorf("got %q, want %q", p.Line, want)
 	}
-	if want := "45% of 200k · cache 93% · 1 problem · s…"; p.Brief != want {
+	if want := "45% of 200k · 1 problem · cache 93%"; p.Brief != want {
 		t.Errorf("got %q, want %q", p.Brief, want)
 	}
 	var got []string

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	widgetColumns = 76
-	barColumns    = 44
-	labelColumns  = 13
+	widgetColumns, widgetLines = 76, 9 // Pi shows at most ten lines
+
+	barColumns   = 44
+	labelColumns = 13
 	// leastColumns and mostColumns bound the width for which a client may ask.
 	leastColumns, mostColumns = 24, 160
 )
@@ -21,8 +22,9 @@ var cells = map[string]string{
 	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
 }
 
-// Widget says the most important things about a session in at most nine lines. A harness without a sidebar shows them
-// near its prompt, where they take room from the conversation. So their words are shorter than those of the panel.
+// Widget says the most important things about a session in at most widgetLines lines. A harness that has no sidebar
+// shows them near its prompt, where they take room from the conversation, so their words are shorter than those of the
+// panel.
 func Widget(p *schema.Panel) []string {
 	if len(p.Parts) == 0 {
 		return nil
@@ -36,13 +38,14 @@ func Widget(p *schema.Panel) []string {
 		case f.Label == "summaries" || f.Label == "memories": // the bar shows their sizes
 		default:
 			text, _, _ := strings.Cut(f.Text, " on prompts")
-			facts = append(facts, labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"))
+			facts = append(facts, format.Cut(labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"), widgetColumns))
 		}
 	}
 	if more := len(faults) - 1; more > 0 {
 		faults = append(faults[:1], fmt.Sprintf("! %s more: /ctx-status", format.Count(more, "problem")))
 	}
-	return append(append(lines, faults...), flow(facts, " · ", widgetColumns)...)
+	rest := flow(facts, " · ", widgetColumns)
+	return append(append(lines, faults...), rest[:min(len(rest), widgetLines-len(lines)-len(faults))]...)
 }
 
 // Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were

@@ -25,6 +25,13 @@ func TestWidget(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	st := full()
+	st.Sidekick = &schema.SidekickStatus{}
+	st.LastBust.Words = strings.Repeat("a cause of a newer host ", 40)
+	long := Widget(Panel(st, []string{"one", "two"}, noon))
+	if len(long) != widgetLines || !slices.ContainsFunc(long, func(line string) bool { return strings.HasPrefix(line, "last bust") && strings.HasSuffix(line, "…") }) {
+		t.Errorf("with a long fact:\n%s", strings.Join(long, "\n"))
+	}
 	if got := Widget(Panel(schema.SessionStatus{}, nil, noon)); got != nil {
 		t.Errorf("before the first request: %q", got)
 	}

@@ -49,34 +49,12 @@ type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
 	Tiers [5]int
-	// Covered holds the sizes of the messages that the head covers.
-	Covered Covered
+	// Covered is the size of the messages that the head covers. Content that edits had removed from the wire does not
+	// count.
+	Covered int
 }
 
-// Covered holds the sizes of the covered messages by kind, in tokens. Content that edits have already removed from the
-// wire does not count.
-type Covered struct {
-	Text, Files, Inputs, Results int
-}
-
-// Add counts a unit, whether or not the head covers it yet.
-func (c *Covered) Add(u *Unit) {
-	if u.Edit != Drop {
-		c.Inputs += u.InputTokens
-	}
-	switch {
-	case strength[u.Edit] >= strength[Withhold]:
-	case u.Kind == ToolUnit:
-		c.Results += u.Tokens
-	case u.Kind == FileUnit:
-		c.Files += u.Tokens
-	default:
-		c.Text += u.Tokens
-	}
-}
-
-func (c Covered) Tokens() int { return c.Text + c.Files + c.Inputs + c.Results }
-
+// Exists reports whether the session has a head.
 func (h Head) Exists() bool { return h.Baseline != "" }
 
 func (h Head) Tokens() int { return h.BaselineTokens + h.DeltaTokens }

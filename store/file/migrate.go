@@ -19,8 +19,9 @@ type Migration struct {
 	SQL     string
 }
 
-// firstVersion is the schema version of the first release. No migration updates the databases of earlier builds.
-const firstVersion = 35
+// firstVersion is the schema version of the first release. Builds before this release have left databases of lower
+// versions, and no migration updates them.
+const firstVersion = 36
 
 // Released returns the steps from an empty database to the schema of this build. A release that changes the schema
 // appends a step. It must not change a text of an earlier release, because a host recognises a database by these

@@ -58,6 +58,11 @@ CREATE TABLE sessions (
 	gauge_tokens      INTEGER NOT NULL DEFAULT 0,
 	gauge_own         INTEGER NOT NULL DEFAULT 0,
 	gauge_base        INTEGER NOT NULL DEFAULT 0,
+	-- the messages after the head, in tokens
+	tail_text         INTEGER NOT NULL DEFAULT 0,
+	tail_files        INTEGER NOT NULL DEFAULT 0,
+	tail_inputs       INTEGER NOT NULL DEFAULT 0,
+	tail_results      INTEGER NOT NULL DEFAULT 0,
 	-- rent
 	rent_paid         INTEGER NOT NULL DEFAULT 0,
 	rent_coverable    INTEGER NOT NULL DEFAULT 0,
@@ -114,37 +119,27 @@ CREATE TABLE edits (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE unit_sums (
-	harness              TEXT    NOT NULL,
-	session_id           TEXT    NOT NULL,
-	kind                 TEXT    NOT NULL,
-	units                INTEGER NOT NULL,
-	tokens               INTEGER NOT NULL,
-	input_tokens         INTEGER NOT NULL,
+	harness        TEXT    NOT NULL,
+	session_id     TEXT    NOT NULL,
+	units          INTEGER NOT NULL,
 	-- of them, those with an edit that takes the content off the wire
-	dropped_units        INTEGER NOT NULL DEFAULT 0,
-	dropped_tokens       INTEGER NOT NULL DEFAULT 0,
-	dropped_input_tokens INTEGER NOT NULL DEFAULT 0, -- a skeleton keeps its input
-	PRIMARY KEY (harness, session_id, kind),
+	dropped_units  INTEGER NOT NULL DEFAULT 0,
+	dropped_tokens INTEGER NOT NULL DEFAULT 0, -- a skeleton keeps its input
+	PRIMARY KEY (harness, session_id),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER unit_added AFTER INSERT ON units
 BEGIN
-	INSERT INTO unit_sums (harness, session_id, kind, units, tokens, input_tokens)
-	VALUES (new.harness, new.session_id, new.kind, 1, new.tokens, new.input_tokens)
-	ON CONFLICT (harness, session_id, kind) DO UPDATE SET
-		units        = units + 1,
-		tokens       = tokens + excluded.tokens,
-		input_tokens = input_tokens + excluded.input_tokens;
+	INSERT INTO unit_sums (harness, session_id, units)
+	VALUES (new.harness, new.session_id, 1)
+	ON CONFLICT (harness, session_id) DO UPDATE SET units = units + 1;
 END;
 
 CREATE TRIGGER unit_removed AFTER DELETE ON units
 BEGIN
-	UPDATE unit_sums SET
-		units        = units - 1,
-		tokens       = tokens - old.tokens,
-		input_tokens = input_tokens - old.input_tokens
-	WHERE harness = old.harness AND session_id = old.session_id AND kind = old.kind;
+	UPDATE unit_sums SET units = units - 1
+	WHERE harness = old.harness AND session_id = old.session_id;
 END;
 
 CREATE TRIGGER content_dropped AFTER INSERT ON edits
@@ -158,7 +153,7 @@ BEGIN
 		dropped_units  = dropped_units + 1,
 		dropped_tokens = dropped_tokens + u.tokens
 	FROM units AS u
-	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id AND unit_sums.kind = u.kind
+	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id
 		AND u.harness = new.harness AND u.session_id = new.session_id AND u.tag = new.tag;
 END;
 
@@ -173,27 +168,25 @@ BEGIN
 		dropped_units  = dropped_units - 1,
 		dropped_tokens = dropped_tokens - u.tokens
 	FROM units AS u
-	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id AND unit_sums.kind = u.kind
+	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id
 		AND u.harness = old.harness AND u.session_id = old.session_id AND u.tag = old.tag;
 END;
 
 CREATE TRIGGER input_dropped AFTER INSERT ON edits
 WHEN new.kind = 'drop'
 BEGIN
-	UPDATE unit_sums SET
-		dropped_input_tokens = dropped_input_tokens + u.input_tokens
+	UPDATE unit_sums SET dropped_tokens = dropped_tokens + u.input_tokens
 	FROM units AS u
-	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id AND unit_sums.kind = u.kind
+	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id
 		AND u.harness = new.harness AND u.session_id = new.session_id AND u.tag = new.tag;
 END;
 
 CREATE TRIGGER input_restored AFTER DELETE ON edits
 WHEN old.kind = 'drop'
 BEGIN
-	UPDATE unit_sums SET
-		dropped_input_tokens = dropped_input_tokens - u.input_tokens
+	UPDATE unit_sums SET dropped_tokens = dropped_tokens - u.input_tokens
 	FROM units AS u
-	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id AND unit_sums.kind = u.kind
+	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id
 		AND u.harness = old.harness AND u.session_id = old.session_id AND u.tag = old.tag;
 END;
 

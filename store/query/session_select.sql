@@ -10,5 +10,6 @@ SELECT
 	gauge_of, gauge_tokens, gauge_own, gauge_base,
 	rent_paid, rent_coverable, rent_removable, rent_queued, rent_messages, rent_price, rent_grew_at,
 	explicit_flush, overflow_at, overflow_pass, overflow_tokens,
-	last_pass_at, updated_at, project
+	last_pass_at, updated_at, project,
+	tail_text, tail_files, tail_inputs, tail_results
 FROM sessions

@@ -6,8 +6,11 @@ export function statusLine({ panel }: SessionStatus): string {
   return panel?.line ?? "magicctx"
 }
 
-/** How long a question for a status may take, in ms. */
-const askMS = 2_000
+/**
+ * How long a question for a status may take, in ms. Nothing waits for the answer, and on a busy machine a host that has
+ * just started needs seconds for the first one.
+ */
+const askMS = 10_000
 
 /** Asks the host for the present status of a session. A new session has none yet. */
 export function askStatus(host: Host, harness: Harness, session: string): Promise<SessionStatus> {

@@ -250,7 +250,7 @@ func bustClass(cause string) string {
 	switch cause {
 	case pipeline.BustUnexplained, "":
 		return "unexplained"
-	case pipeline.BustTranscript, pipeline.BustSystem, string(pipeline.CauseModelChanged), string(pipeline.CauseIdle), string(pipeline.CauseFirstPass):
+	case pipeline.BustTranscript, pipeline.BustSystem, string(pipeline.CauseReverted), string(pipeline.CauseModelChanged), string(pipeline.CauseIdle), string(pipeline.CauseFirstPass):
 		return "outside"
 	}
 	return "ours"
