@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -66,10 +69,29 @@ func (x *examination) host(ctx context.Context) {
 			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)
 		case w.Source == "bug":
 			x.warn("report it, with the log in "+x.DataDir, "%s", w.Message)
+		case w.Source == "markers":
+			x.warn("switch compaction_markers off, or report it; the host works without markers", "%s", w.Message)
 		}
 	}
+	x.sessions(st.Sessions)
 	if !st.Enabled && len(st.Warnings) == 0 {
 		x.fail("see the findings below", "the host is disabled: %s", st.Reason)
+	}
+}
+
+// inUse is how recently a session must have worked, so that doctor names its faults. A user no longer cares about the
+// summaries of an older session.
+const inUse = 24 * time.Hour
+
+// sessions names the faults of the sessions in use: without summaries, magicctx works only in part.
+func (x *examination) sessions(all []schema.SessionStatus) {
+	for _, st := range all {
+		if x.Now().Sub(time.UnixMilli(st.LastPassAt)) > inUse {
+			continue
+		}
+		if faults := words.Faults(st, x.Now()); len(faults) > 0 {
+			x.warn(fmt.Sprintf("see %s status %s", program.Name(), st.Session), "session %s: %s", st.Session, strings.Join(faults, "; "))
+		}
 	}
 }
 
