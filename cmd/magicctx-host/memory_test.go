@@ -272,6 +272,13 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// In another project, the answer looked like a fault of the database, and named no project.
+	for _, command := range []string{"list", "restore"} {
+		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
+		if code != exitFailed || strings.Contains(errs, "magicctx.db") || !strings.Contains(errs, "a run 1 belongs to "+place+": name that directory with --project") {
+			t.Errorf("%s in another project: exit code %d, %s", command, code, errs)
+		}
+	}
 	out, errs, code := runReal(t, "memory", "restore", "--run", "1", "--project", place, "--data-dir", dir)
 	if code != exitOK || !strings.Contains(out, "Commit small.") || !strings.Contains(out, "Commit in small steps.") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
