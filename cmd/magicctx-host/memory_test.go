@@ -267,11 +267,27 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if _, err := host.Leases.Acquire(t.Context(), memories.DreamerOf(identity), "1.1"); err != nil {
 		t.Fatal(err)
 	}
+	call, err := host.Calls.Reserve(t.Context(), memories.DreamerOf(identity), "1.1", chronicle.Call{Directory: place}, work.Spent{Tokens: 9}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Calls.Settle(t.Context(), call, chronicle.Call{Model: "p/m", Input: 9}, work.Spent{Tokens: 9}); err != nil {
+		t.Fatal(err)
+	}
 	merge := []memories.Tended{{Old: known.Memories, Content: "Commit often."}}
 	err = host.Memories.Tend(t.Context(), identity, "1.1", 0, merge, func(int, []memories.Tended) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
+	// spend counted the merge as a new memory, also after its undo.
+	counts := func(changes string) {
+		t.Helper()
+		out, errs, _ := runReal(t, "spend", "--json", "--data-dir", dir)
+		if got := strings.ReplaceAll(out, " ", ""); !strings.Contains(got, `"changes":`+changes+",") || !strings.Contains(got, `"memories":0,`) {
+			t.Errorf("spend counts other than %s changes: %s%s", changes, out, errs)
+		}
+	}
+	counts("1")
 	// In another project, the answer looked like a fault of the database, and named no project.
 	for _, command := range []string{"list", "restore"} {
 		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
@@ -283,6 +299,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "Commit small.") || !strings.Contains(out, "Commit in small steps.") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
+	counts("0")
 	if out, _, _ := runReal(t, "memory", "list", "--data-dir", dir); strings.Contains(out, "Commit often.") || strings.Count(out, "Commit") != 2 {
 		t.Errorf("after that: %s", out)
 	}

@@ -6,6 +6,7 @@ type Call struct {
 	Project   string // identity, "" if it is not known
 	Directory string
 	Agent     string // the agent whose run asked, for example "historian"
+	Holder    string // names the run: all calls of a run have the same holder
 	Model     string // "provider/model", or "" if it is not known
 	// The tokens of question and answer. Input counts the tokens that were neither read from the cache nor written to
 	// it.
@@ -15,7 +16,8 @@ type Call struct {
 	// Reserved is the amount with which a call counts if its cost is not known: if it has not ended, was cut off, or
 	// the host has crashed. It has the unit of Cost, and is 0 for all other calls.
 	Reserved int64
-	// Compartments, Memories and Findings count what the call's run has published.
+	// Compartments, Memories and Findings count what the call's run has published. A run of the dreamer makes no new
+	// memories: its Memories count the changes that the user has not undone.
 	Compartments, Memories, Findings int
 }
 
@@ -23,6 +25,8 @@ type Call struct {
 type Report struct {
 	At   int64  `json:"at"` // Unix ms
 	Text string `json:"text"`
+	// Cost is in billionths of a dollar. It is nil if a price is not known.
+	Cost *int64 `json:"cost,omitzero"`
 }
 
 // Dollar is $1 in the unit of Call.Cost. The unit is small, so that costs are whole numbers, and sums are exact.

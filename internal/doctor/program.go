@@ -73,7 +73,15 @@ func (x *examination) host(ctx context.Context) {
 			x.warn("switch compaction_markers off, or report it; the host works without markers", "%s", w.Message)
 		}
 	}
-	x.sessions(st.Sessions)
+	for _, ses := range st.Sessions {
+		if x.Now().Sub(time.UnixMilli(ses.LastPassAt)) > inUse {
+			continue
+		}
+		// Without summaries, magicctx works only in part.
+		if faults := words.Faults(ses, x.Now()); len(faults) > 0 {
+			x.warn(fmt.Sprintf("see %s status %s", program.Name(), ses.Session), "session %s: %s", ses.Session, strings.Join(faults, "; "))
+		}
+	}
 	if !st.Enabled && len(st.Warnings) == 0 {
 		x.fail("see the findings below", "the host is disabled: %s", st.Reason)
 	}
@@ -82,18 +90,6 @@ func (x *examination) host(ctx context.Context) {
 // inUse is how recently a session must have worked, so that doctor names its faults. A user no longer cares about the
 // summaries of an older session.
 const inUse = 24 * time.Hour
-
-// sessions names the faults of the sessions in use: without summaries, magicctx works only in part.
-func (x *examination) sessions(all []schema.SessionStatus) {
-	for _, st := range all {
-		if x.Now().Sub(time.UnixMilli(st.LastPassAt)) > inUse {
-			continue
-		}
-		if faults := words.Faults(st, x.Now()); len(faults) > 0 {
-			x.warn(fmt.Sprintf("see %s status %s", program.Name(), st.Session), "session %s: %s", st.Session, strings.Join(faults, "; "))
-		}
-	}
-}
 
 // anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the socket. A
 // harness, too, looks into all these directories before it starts a host.

@@ -172,6 +172,9 @@ func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange,
 //go:embed query/later_run.sql
 var laterRunSQL string
 
+//go:embed query/undo_credit.sql
+var undoCreditSQL string
+
 //go:embed query/undo_restored.sql
 var undoRestoredSQL string
 
@@ -223,6 +226,11 @@ func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err 
 			if _, err = e.Archive(project, []int64{by.ID}, fmt.Sprintf("run %d of the dreamer was undone", run)); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if len(restored) > 0 {
+		if _, err := e.tx.Exec(undoCreditSQL, project, run); err != nil {
+			return nil, err
 		}
 	}
 	return slices.DeleteFunc(changed, func(m chronicle.Memory) bool {
