@@ -39,7 +39,7 @@ type Trace struct {
 // by name: a name begins with the time in milliseconds, and all times of this century have the same number of digits.
 func All(dataDir string) (all []Trace, err error) {
 	dirs := []string{Dir(dataDir)}
-	if dir := os.Getenv(Variable); dir != "" {
+	if dir := os.Getenv(Variable); dir != "" && !IsSame(dir, dirs[0]) {
 		dirs = append(dirs, dir)
 	}
 	for _, dir := range dirs {
@@ -59,6 +59,13 @@ func All(dataDir string) (all []Trace, err error) {
 	}
 	slices.SortFunc(all, func(a, b Trace) int { return strings.Compare(filepath.Base(b.Path), filepath.Base(a.Path)) })
 	return all, nil
+}
+
+// IsSame reports whether two paths name the same existing file or directory.
+func IsSame(a, b string) bool {
+	of, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(of, other)
 }
 
 // Newest returns the newest trace that holds a request to a model. If no trace does, it returns the newest one.
