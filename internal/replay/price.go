@@ -62,6 +62,12 @@ func (s Summary) Regret() (sum Regret) {
 	return sum
 }
 
+// Cost returns the bill with the historian's runs, which Bill lacks.
+func (s Summary) Cost() float64 {
+	v, _ := s.Saving()
+	return s.Bill + v.Historian
+}
+
 // Saving returns the sum of the sessions' savings. ok is false if none is known, because the trace has no price for
 // the models.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {

@@ -76,8 +76,11 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.Findings += c.Findings
 }
 
-// dreamer is the agent that tends memories.
-const dreamer = "dreamer"
+// The agents that write summaries, and that tend memories.
+const (
+	historian = "historian"
+	dreamer   = "dreamer"
+)
 
 func (s *SpendSum) tokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
@@ -161,6 +164,15 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	}
 	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s, %s tokens. They have published %s.",
 		since.Format(time.DateOnly), total.money(), format.Count(total.Runs, "run"), format.Count(total.Calls, "call"), format.Tokens(total.tokens()), made))
+	historians := 0.0
+	for _, r := range spent.Rows {
+		if r.Agent == historian {
+			historians += r.Money
+		}
+	}
+	if historians > 0 {
+		s.paragraph(Plain, " ", fmt.Sprintf("The historian's part, %s, is in the bills of the status and of replay, too; they hold your sessions' prompts.", format.Money(historians)))
+	}
 	if total.Reserved > 0 {
 		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved (*).", format.Money(total.Reserved)))
 	}

@@ -80,7 +80,7 @@ func TestPrintedSpend(t *testing.T) {
 	aQuarter := int64(chronicle.Dollar / 4)
 	all := SpendOf(spent, []chronicle.Report{{At: newYorkMidnight.Add(3 * time.Hour).UnixMilli(), Text: "The dreamer has archived 1 memory.", Cost: &aQuarter}}, newYork)
 	out := print(all, 140)
-	for _, want := range []string{"$0.75 + ?", "4 runs, 4 calls, 4k tokens", "PER RUN", "4 summaries and 3 memories", "PROJECT", "MEMORIES", "big", "local", "2026-11-26 03:00  $0.25  The dreamer has archived 1 memory."} {
+	for _, want := range []string{"$0.75 + ?", "4 runs, 4 calls, 4k tokens", "PER RUN", "4 summaries and 3 memories", "PROJECT", "The historian's part, $0.75, is in the bills of the status and of replay, too;", "MEMORIES", "big", "local", "2026-11-26 03:00  $0.25  The dreamer has archived 1 memory."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page lacks %q:\n%s", want, out)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/models"
 )
@@ -170,7 +171,7 @@ func rowOf(session string, s replay.Summary) Row {
 	saved, _ := s.Saving()
 	return Row{
 		Session: session, Requests: s.Passes, Busts: len(s.Busts),
-		Alone: s.Alone.Bill, Compactions: s.Alone.Compactions, Magicctx: s.Bill + saved.Historian, Historian: saved.Historian,
+		Alone: s.Alone.Bill, Compactions: s.Alone.Compactions, Magicctx: s.Cost(), Historian: saved.Historian,
 	}
 }
 
@@ -202,10 +203,7 @@ func (r Result) Sentence() string {
 	if t.Compactions > 0 {
 		text += ", which would have summarised " + format.Count(t.Compactions, "time")
 	}
-	text += "; the bill with magicctx is " + format.Money(t.Magicctx)
-	if t.Historian > 0 {
-		text += " (of it " + format.Money(t.Historian) + " for the historian)"
-	}
+	text += "; the bill with magicctx is " + format.Money(t.Magicctx) + words.OfHistorian(t.Historian)
 	switch less := t.Alone - t.Magicctx; {
 	case t.Alone == 0:
 	case less >= 0:
@@ -213,7 +211,7 @@ func (r Result) Sentence() string {
 	default:
 		text += fmt.Sprintf(", %s (%s) more", format.Money(-less), format.Percent(-less/t.Alone))
 	}
-	text += "."
+	text += ". Not counted: " + words.NotBilled + "."
 	if n := len(r.Damaged); n > 0 {
 		text += " Left out: " + format.Count(n, "damaged trace") + "."
 	}
