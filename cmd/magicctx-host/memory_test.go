@@ -120,6 +120,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitUsage},
+		{"list --run 0", "--run is 0; the runs of a project count from 1", exitUsage},
 		{"restore --run 0", "--run is 0; the runs of a project count from 1", exitUsage},
 		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitUsage},
 		{"list --user", "remembers nothing yet", exitOK},

@@ -1,7 +1,6 @@
 package memories
 
 import (
-	"cmp"
 	"context"
 	"crypto/md5"
 	_ "embed"
@@ -214,18 +213,9 @@ const permanent = "permanent"
 // View calls read with a Reader of the database in dir, which a host may have open. See file.View for
 // the errors.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
-	var refused error
-	err := file.View(ctx, dir, func(c *sqlite3.Conn) error { return refusedIn(&refused, read(readerOf(c))) })
-	return cmp.Or(refused, err)
-}
-
-// refusedIn returns err. If err is a Refusal, refusedIn also stores it, without the name of the database that a caller
-// would add: the database has no fault.
-func refusedIn(refused *error, err error) error {
-	if _, isRefused := errors.AsType[Refusal](err); isRefused {
-		*refused = err
-	}
-	return err
+	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
+		return read(readerOf(c))
+	})
 }
 
 func readerOf(c *sqlite3.Conn) *Reader {
@@ -237,9 +227,7 @@ func readerOf(c *sqlite3.Conn) *Reader {
 // Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
 // See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
-	var refused error
-	err := database.Edit(ctx, dir, func(tx *database.Tx) error { return refusedIn(&refused, change(Editing(tx, now))) })
-	return cmp.Or(refused, err)
+	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
 
 //go:embed query/change_select.sql
