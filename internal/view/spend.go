@@ -157,7 +157,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	}
 	made := format.Count(total.Compartments, "summary") + " and " + format.Count(total.Memories, "memory")
 	if total.Changes > 0 {
-		made += ", changed " + format.Count(total.Changes, "memory")
+		made += ", and changed " + format.Count(total.Changes, "memory")
 	}
 	if total.Findings > 0 {
 		made += fmt.Sprintf(", and given %s to prompts", format.Count(total.Findings, "finding"))
@@ -171,7 +171,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		}
 	}
 	if historians > 0 {
-		s.paragraph(Plain, " ", fmt.Sprintf("The historian's part, %s, is in the bills of the status and of replay, too; they hold your sessions' prompts.", format.Money(historians)))
+		s.paragraph(Plain, " ", fmt.Sprintf("The bills of your sessions, in the status and in replay, include the historian's part of this: %s.", format.Money(historians)))
 	}
 	if total.Reserved > 0 {
 		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved (*).", format.Money(total.Reserved)))

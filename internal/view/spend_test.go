@@ -55,7 +55,10 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 	}
 	// A merge of two memories was counted as a new memory, and two calls of one run as two runs.
 	merged := spent[2]
-	merged.Agent = "dreamer"
+	merged.Agent, merged.Compartments = "dreamer", 0
+	if out := new(strings.Builder); PrintSpend(out, SpendOf([]chronicle.Call{merged}, nil, newYork), newYorkMidnight, Page{Width: 200}) != nil || !strings.Contains(out.String(), "0 summaries and 0 memories, and changed 3 memories.") {
+		t.Errorf("a merge:\n%s", out)
+	}
 	if total := SpendOf([]chronicle.Call{spent[2], merged}, nil, newYork).Total; total.Memories != 3 || total.Changes != 3 || total.Runs != 1 {
 		t.Errorf("with a merge: %+v", total)
 	}
@@ -80,7 +83,7 @@ func TestPrintedSpend(t *testing.T) {
 	aQuarter := int64(chronicle.Dollar / 4)
 	all := SpendOf(spent, []chronicle.Report{{At: newYorkMidnight.Add(3 * time.Hour).UnixMilli(), Text: "The dreamer has archived 1 memory.", Cost: &aQuarter}}, newYork)
 	out := print(all, 140)
-	for _, want := range []string{"$0.75 + ?", "4 runs, 4 calls, 4k tokens", "PER RUN", "4 summaries and 3 memories", "PROJECT", "The historian's part, $0.75, is in the bills of the status and of replay, too;", "MEMORIES", "big", "local", "2026-11-26 03:00  $0.25  The dreamer has archived 1 memory."} {
+	for _, want := range []string{"$0.75 + ?", "4 runs, 4 calls, 4k tokens", "PER RUN", "4 summaries and 3 memories", "PROJECT", "include the historian's part of this: $0.75.", "MEMORIES", "big", "local", "2026-11-26 03:00  $0.25  The dreamer has archived 1 memory."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page lacks %q:\n%s", want, out)
 		}
