@@ -18,14 +18,12 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// A screen is OpenCode 1 on a terminal, with the plugins of the user's configuration.
 type screen struct {
 	*download
 	*pitest.Terminal
 	client *opencodetest.Client
 }
 
-// window is the window of the models on a screen.
 const window = 30_000
 
 func (d *download) screen(size pitest.Size) *screen {
@@ -55,7 +53,6 @@ func (d *download) screen(size pitest.Size) *screen {
 	return s
 }
 
-// open creates a session with a title, and shows it until the screen shows its panel.
 func (s *screen) open(title string) string {
 	s.t.Helper()
 	session := s.create(title)
@@ -63,7 +60,6 @@ func (s *screen) open(title string) string {
 	return session
 }
 
-// create creates a session with a title.
 func (s *screen) create(title string) string {
 	s.t.Helper()
 	var created opencodetest.Session
@@ -82,7 +78,7 @@ func (s *screen) create(title string) string {
 	return created.ID
 }
 
-// show shows a session, and waits for words on the screen. OpenCode ignores the request until its screen is complete.
+// While OpenCode's screen is incomplete, OpenCode ignores the request to show a session. So show repeats the request.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -101,7 +97,7 @@ func (s *screen) show(session string, words ...string) {
 	}
 }
 
-// say sends a prompt, and returns how full the window then is, for example "24% of 30k".
+// say returns how full the window then is, for example "24% of 30k".
 func (s *screen) say(session, text string) string {
 	s.t.Helper()
 	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -112,7 +108,6 @@ func (s *screen) say(session, text string) string {
 	return fmt.Sprintf("%.0f%% of 30k", 100*float64(usage.Prompt())/window)
 }
 
-// wait waits until the screen shows all words, and returns it.
 func (s *screen) wait(words ...string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
@@ -189,7 +184,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The palette has the commands of magicctx. They answer in dialogs, and lead from page to page, without a turn of the model.
+// The commands in OpenCode's palette answer in dialogs. They lead from page to page, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")
@@ -230,7 +225,6 @@ func TestPaletteOnTheScreen(t *testing.T) {
 	}
 }
 
-// choose runs a command of the palette, and waits for words on the screen.
 func (s *screen) choose(title string, words ...string) {
 	s.t.Helper()
 	s.press("\x10") // ctrl-p opens the palette
@@ -241,7 +235,7 @@ func (s *screen) choose(title string, words ...string) {
 	s.wait(words...)
 }
 
-// press types keys, and gives OpenCode the time to move the focus.
+// OpenCode needs a moment to move the focus.
 func (s *screen) press(keys string) {
 	s.t.Helper()
 	if err := s.Type(keys); err != nil {
