@@ -36,7 +36,7 @@ func (cmd *importCmd) Run(ctx context.Context, s streams) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("stopped; the next run goes on from there")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; name the file in which the TypeScript plugin keeps its data", err)
+		return fmt.Errorf("%s: no such file or directory; name the file in which the TypeScript plugin keeps its data", cmp.Or(cmd.Database, importing.FileIn(dir)))
 	case err != nil:
 		return err
 	case cmd.JSON:

@@ -156,12 +156,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		printError(stderr, err)
 		return exitFailed
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) == 0 || args[0] == "help" { // many programs have a command help
+		args = append(args[min(len(args), 1):], "--help")
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		printError(stderr, withoutEmptyChoice(err))
+		printError(stderr, errors.New(plainly.Replace(err.Error())))
 		name := parser.Model.Name
 		if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil {
 			selected := e.Context.Selected()
@@ -184,14 +184,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// The empty value only means that a flag is left out, so no user types it.
-func withoutEmptyChoice(err error) error {
-	before, after, ok := strings.Cut(err.Error(), ` must be one of "",`)
-	if !ok {
-		return err
-	}
-	return errors.New(before + " must be one of " + after)
-}
+// plainly removes what no user types or knows from the errors of kong: the empty choice, which only means that a flag is
+// left out, and the types of Go.
+var plainly = strings.NewReplacer(
+	` must be one of "",`, " must be one of ", "a valid 16 bit uint", "a whole number from 0 to 65535",
+	"a valid 64 bit int", "a whole number", "uint value", "a whole number", "int value", "a whole number", "value value", "a value",
+)
 
 // An error may quote a name from somebody else, so its text is cleaned.
 func printError(w io.Writer, err error) {

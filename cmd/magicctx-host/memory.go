@@ -61,14 +61,17 @@ type memoryListCmd struct {
 	outputFlags
 	Project string                 `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
 	User    bool                   `help:"Only what is about you, in all projects (dreamer.user_memories)."`
-	Ran     int                    `name:"run" help:"What a run of the dreamer has changed: its number, as /ctx-dream has told." placeholder:"N"`
+	Ran     *int                   `name:"run" help:"What a run of the dreamer has changed: its number, as /ctx-dream has told." placeholder:"N"`
 	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
 	status  chronicle.MemoryStatus // only memories with this status; if it is "", the flags choose
 }
 
 func (cmd *memoryListCmd) Validate() error {
-	if cmd.Ran != 0 && (cmd.User || cmd.All) {
+	if cmd.Ran != nil && (cmd.User || cmd.All) {
 		return errors.New("name --run alone or with --project: it lists all changes of a run")
+	}
+	if err := checkRun(cmd.Ran); err != nil {
+		return err
 	}
 	if cmd.User && cmd.Project != "" {
 		return errors.New("name --user or --project, not both: what is about you belongs to no project")
@@ -88,7 +91,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	if cmd.User {
 		identity = chronicle.UserProject
 	}
-	if cmd.Ran != 0 {
+	if cmd.Ran != nil {
 		return cmd.listRun(ctx, s, dir)
 	}
 	found := memoryFile{[]chronicle.Memory{}} // not nil, so that the JSON of an empty list is []
@@ -130,7 +133,7 @@ func (cmd *memoryListCmd) listRun(ctx context.Context, s streams, dir string) er
 		Changes []ranChange `json:"changes"`
 	}
 	err = memories.View(ctx, dir, func(r *memories.Reader) error {
-		ended, err := r.Ended(identity, cmd.Ran)
+		ended, err := r.Ended(identity, *cmd.Ran)
 		for _, ch := range ended {
 			changed := ranChange{Reason: ch.Content}
 			if changed.Before, err = r.Memory("", ch.Memory); errors.Is(err, memories.ErrUnknown) { // the user has removed it since
@@ -331,13 +334,18 @@ func (cmd *memoryRestoreCmd) Validate() error {
 	switch {
 	case cmd.Undone == nil && len(cmd.IDs) == 0:
 		return errors.New("name numbers of memories, or --run")
-	case cmd.Undone == nil:
-	case len(cmd.IDs) > 0:
+	case cmd.Undone != nil && len(cmd.IDs) > 0:
 		return errors.New("name numbers of memories or --run, not both")
-	case *cmd.Undone < 1:
-		return fmt.Errorf("--run is %d; the runs of a project count from 1, and /ctx-dream tells the number", *cmd.Undone)
 	}
-	return nil
+	return checkRun(cmd.Undone)
+}
+
+// checkRun refuses a number that no run of the dreamer has.
+func checkRun(run *int) error {
+	if run == nil || *run > 0 {
+		return nil
+	}
+	return fmt.Errorf("--run is %d; the runs of a project count from 1, and /ctx-dream tells the number", *run)
 }
 
 func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {

@@ -116,6 +116,7 @@ func TestMemoriesAreEdited(t *testing.T) {
 		{"import PLACE/missing", "missing", exitUsage},
 		{"review", "No memory waits for your review.", exitOK},
 		{"restore", "name numbers of memories, or --run", exitUsage},
+		{"list --run 0", "--run is 0; the runs of a project count from 1", exitUsage},
 		{"restore --run 0", "--run is 0; the runs of a project count from 1", exitUsage},
 		{"restore 1 --run 1 --project PLACE", "name numbers of memories or --run, not both", exitUsage},
 		{"list --user", "remembers nothing yet", exitOK},
@@ -261,15 +262,39 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if _, err := host.Leases.Acquire(t.Context(), memories.DreamerOf(identity), "1.1"); err != nil {
 		t.Fatal(err)
 	}
+	call, err := host.Calls.Reserve(t.Context(), memories.DreamerOf(identity), "1.1", chronicle.Call{Directory: place}, work.Spent{Tokens: 9}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Calls.Settle(t.Context(), call, chronicle.Call{Model: "p/m", Input: 9}, work.Spent{Tokens: 9}); err != nil {
+		t.Fatal(err)
+	}
 	merge := []memories.Tended{{Old: known.Memories, Content: "Commit often."}}
 	err = host.Memories.Tend(t.Context(), identity, "1.1", 0, merge, func(int, []memories.Tended) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
+	// spend counted the merge as a new memory, also after its undo.
+	counts := func(changes string) {
+		t.Helper()
+		out, errs, _ := runReal(t, "spend", "--json", "--data-dir", dir)
+		if got := strings.ReplaceAll(out, " ", ""); !strings.Contains(got, `"changes":`+changes+",") || !strings.Contains(got, `"memories":0,`) {
+			t.Errorf("spend counts other than %s changes: %s%s", changes, out, errs)
+		}
+	}
+	counts("1")
+	// In another project, the answer looked like a fault of the database, and named no project.
+	for _, command := range []string{"list", "restore"} {
+		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
+		if code != exitFailed || strings.Contains(errs, "magicctx.db") || !strings.Contains(errs, "a run 1 belongs to "+place+": name that directory with --project") {
+			t.Errorf("%s in another project: exit code %d, %s", command, code, errs)
+		}
+	}
 	out, errs, code := runReal(t, "memory", "restore", "--run", "1", "--project", place, "--data-dir", dir)
 	if code != exitOK || !strings.Contains(out, "Commit small.") || !strings.Contains(out, "Commit in small steps.") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
+	counts("0")
 	if out, _, _ := runReal(t, "memory", "list", "--data-dir", dir); strings.Contains(out, "Commit often.") || strings.Count(out, "Commit") != 2 {
 		t.Errorf("after that: %s", out)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/magicctx/magicctx-host/cmd/magicctx-host/terminal"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/work"
@@ -24,6 +25,10 @@ func (cmd *spendCmd) Validate() error {
 	return nil
 }
 
+// wide is more columns than any line has.
+const wide = 1 << 16
+
+// Run shows the cost of the hidden agents.
 func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -39,5 +44,9 @@ func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	if cmd.JSON {
 		return printJSON(s.out, spent)
 	}
-	return view.PrintSpend(s.out, spent, since, pageOf(s))
+	page := pageOf(s)
+	if !terminal.Is(s.out) {
+		page.Width = wide // who reads a file or a pipe wants whole lines, for example the commands in them
+	}
+	return view.PrintSpend(s.out, spent, since, page)
 }

@@ -6,6 +6,7 @@ type Call struct {
 	Project   string // identity, "" if it is not known
 	Directory string
 	Agent     string // the agent whose run asked, for example "historian"
+	Holder    string // names the run: all calls of a run have the same holder
 	Model     string // "provider/model", or "" if it is not known
 	// Input counts only tokens that were neither read from the cache nor written to it.
 	Input, Output, CacheRead, CacheWrite int
@@ -14,13 +15,16 @@ type Call struct {
 	// Reserved replaces an unknown Cost: the call has not ended, was cut off, or the host has crashed. Otherwise,
 	// Reserved is 0.
 	Reserved int64
-	// Compartments, Memories and Findings count what the call's run has published.
+	// Compartments, Memories and Findings count what the call's run has published. A run of the dreamer makes no new
+	// memories: its Memories count the changes that the user has not undone.
 	Compartments, Memories, Findings int
 }
 
 type Report struct {
 	At   int64  `json:"at"` // Unix ms
 	Text string `json:"text"`
+	// Cost is in billionths of a dollar. It is nil if a price is not known.
+	Cost *int64 `json:"cost,omitzero"`
 }
 
 // Dollar is $1 in billionths. In this unit, costs are whole numbers and sums are exact.

@@ -250,6 +250,22 @@ func TestFindings(t *testing.T) {
 			},
 			"host", Warn, "2 broken invariants", "report it", false,
 		},
+		{ // status shows these faults, while doctor said that all is well
+			"a historian that fails", func(t *testing.T, o *Options) {
+				failed := &schema.HistoryStatus{Failures: 2, LastError: "401 unauthorized"}
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Sessions: []schema.SessionStatus{
+					{Session: "ses_now", LastPassAt: time.Now().Add(-time.Hour).UnixMilli(), History: failed},
+					{Session: "ses_long_ago", LastPassAt: time.Now().Add(-48 * time.Hour).UnixMilli(), History: failed},
+				}}, nil)
+			},
+			"host", Warn, "session ses_now: the historian has failed", "status ses_now", false,
+		},
+		{
+			"markers that cannot be set", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Warnings: []schema.Warning{{Source: "markers", Message: "the database is locked"}}}, nil)
+			},
+			"host", Warn, "the database is locked", "compaction_markers", false,
+		},
 		{
 			"no harness", func(t *testing.T, o *Options) {
 				must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode")))

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -66,6 +69,17 @@ func (x *examination) host(ctx context.Context) {
 			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)
 		case w.Source == "bug":
 			x.warn("report it, with the log in "+x.DataDir, "%s", w.Message)
+		case w.Source == "markers":
+			x.warn("switch compaction_markers off, or report it; the host works without markers", "%s", w.Message)
+		}
+	}
+	for _, ses := range st.Sessions {
+		if x.Now().Sub(time.UnixMilli(ses.LastPassAt)) > inUse {
+			continue
+		}
+		// Without summaries, magicctx works only in part.
+		if faults := words.Faults(ses, x.Now()); len(faults) > 0 {
+			x.warn(fmt.Sprintf("see %s status %s", program.Name(), ses.Session), "session %s: %s", ses.Session, strings.Join(faults, "; "))
 		}
 	}
 	if !st.Enabled && len(st.Warnings) == 0 {
@@ -73,8 +87,12 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// anyHost asks the host of this data directory, and returns the directory of its socket. A harness looks into the
-// same directories before it starts a host.
+// inUse is how recently a session must have worked, so that doctor names its faults. A user no longer cares about the
+// summaries of an older session.
+const inUse = 24 * time.Hour
+
+// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the socket. A
+// harness, too, looks into all these directories before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {

@@ -171,12 +171,8 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summa
 }
 
 func billAt(m Marks, s Summary) MarksBill {
-	bill := s.Bill
-	for _, saved := range s.Saved {
-		bill += saved.Historian
-	}
 	regret := schema.SumOf(s.Regret().Removals)
-	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: bill, Removed: regret.Tokens, Reread: regret.Reread, MissedRuns: len(s.MissedRuns)}
+	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Cost(), Removed: regret.Tokens, Reread: regret.Reread, MissedRuns: len(s.MissedRuns)}
 }
 
 func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {

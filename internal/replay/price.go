@@ -62,7 +62,14 @@ func (s Summary) Regret() (sum Regret) {
 	return sum
 }
 
-// Saving returns the sum of the sessions' savings. If the trace has no price for the models, ok is false.
+// Cost returns the bill with the historian's runs, which Bill lacks.
+func (s Summary) Cost() float64 {
+	v, _ := s.Saving()
+	return s.Bill + v.Historian
+}
+
+// Saving returns the sum of the sessions' savings. ok is false if none is known, because the trace has no price for
+// the models.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because the sum of fractions depends on it
 		v := s.Saved[id]

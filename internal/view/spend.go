@@ -35,7 +35,11 @@ type SpendRow struct {
 // A SpendSum adds up calls, which are questions of agents to models.
 type SpendSum struct {
 	Calls int `json:"calls"`
-	// For the models of UnpricedCalls, the harness names no price. Money leaves them out.
+	// Runs counts the runs that have asked. Changes counts the changes of memories by the dreamer that are not undone, for
+	// example a merge of two memories; Memories counts only new memories.
+	Runs    int `json:"runs"`
+	Changes int `json:"changes"`
+	// UnpricedCalls are the calls of models for which the harness names no price. Money leaves them out.
 	UnpricedCalls int `json:"unpricedCalls"`
 	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money
 	// leaves it out.
@@ -65,9 +69,19 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.CacheRead += c.CacheRead
 	s.CacheWrite += c.CacheWrite
 	s.Compartments += c.Compartments
-	s.Memories += c.Memories
+	if c.Agent == dreamer {
+		s.Changes += c.Memories
+	} else {
+		s.Memories += c.Memories
+	}
 	s.Findings += c.Findings
 }
+
+// The agents that write summaries, and that tend memories.
+const (
+	historian = "historian"
+	dreamer   = "dreamer"
+)
 
 func (s *SpendSum) tokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
@@ -92,9 +106,22 @@ func (s *SpendSum) markedMoney() string {
 	return s.money()
 }
 
-// The calls are in the order of their times. at is the zone of the days.
+// perRun returns the money for one run, as far as its price is known, for example "$0.04".
+func (s *SpendSum) perRun() string {
+	if s.UnpricedCalls == s.Calls {
+		return "?"
+	}
+	return format.Money(s.Money / float64(max(s.Runs, 1)))
+}
+
+// SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
+	type use struct {
+		row    int
+		holder string
+	}
+	isKnown, isCounted := make(map[use]bool), make(map[string]bool)
 	for _, c := range slices.Backward(calls) {
 		day := time.UnixMilli(c.At).In(at).Format(time.DateOnly)
 		i := slices.IndexFunc(out.Rows, func(r SpendRow) bool {
@@ -106,6 +133,14 @@ func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location)
 		}
 		out.Rows[i].add(c)
 		out.Total.add(c)
+		if !isKnown[use{i, c.Holder}] {
+			isKnown[use{i, c.Holder}] = true
+			out.Rows[i].Runs++
+		}
+		if !isCounted[c.Holder] {
+			isCounted[c.Holder] = true
+			out.Total.Runs++
+		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b SpendRow) int {
 		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Directory, b.Directory), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
@@ -120,13 +155,24 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have asked no model.", since.Format(time.DateOnly)))
 		return s.print(w)
 	}
-	found := ""
-	if total.Findings > 0 {
-		found = fmt.Sprintf(", and given %s to prompts", format.Count(total.Findings, "finding"))
+	made := format.Count(total.Compartments, "summary") + " and " + format.Count(total.Memories, "memory")
+	if total.Changes > 0 {
+		made += ", and changed " + format.Count(total.Changes, "memory")
 	}
-	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s tokens. They have published %s and %s%s.",
-		since.Format(time.DateOnly), total.money(), format.Count(total.Calls, "call"), format.Tokens(total.tokens()),
-		format.Count(total.Compartments, "summary"), format.Count(total.Memories, "memory"), found))
+	if total.Findings > 0 {
+		made += fmt.Sprintf(", and given %s to prompts", format.Count(total.Findings, "finding"))
+	}
+	s.paragraph(Plain, " ", fmt.Sprintf("Since %s, magicctx's agents have spent %s: %s, %s, %s tokens. They have published %s.",
+		since.Format(time.DateOnly), total.money(), format.Count(total.Runs, "run"), format.Count(total.Calls, "call"), format.Tokens(total.tokens()), made))
+	historians := 0.0
+	for _, r := range spent.Rows {
+		if r.Agent == historian {
+			historians += r.Money
+		}
+	}
+	if historians > 0 {
+		s.paragraph(Plain, " ", fmt.Sprintf("The bills of your sessions, in the status and in replay, include the historian's part of this: %s.", format.Money(historians)))
+	}
 	if total.Reserved > 0 {
 		s.paragraph(Plain, " ", fmt.Sprintf("For calls under way, or cut off, %s more is reserved (*).", format.Money(total.Reserved)))
 	}
@@ -141,15 +187,22 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 		{"DAY", 5, false, func(i int) string { return rows[i].Day[len("2006-"):] }},
 		{"AGENT", 9, false, func(i int) string { return format.Clean(rows[i].Agent) }},
 		{"MODEL", 12, false, func(i int) string { return format.Clean(cmp.Or(path.Base(rows[i].Model), "-")) }},
-		{"CALLS", 5, true, func(i int) string { return fmt.Sprint(rows[i].Calls) }},
+		{"RUNS", 4, true, func(i int) string { return fmt.Sprint(rows[i].Runs) }},
 		{"MONEY", 10, true, func(i int) string { return rows[i].markedMoney() }},
+		{"PER RUN", 7, true, func(i int) string { return rows[i].perRun() }},
 		{"SUMMARIES", 9, true, func(i int) string { return dashIfZero(rows[i].Compartments) }},
 		{"MEMORIES", 8, true, func(i int) string { return dashIfZero(rows[i].Memories) }},
 		{"TOKENS", 6, true, func(i int) string { return format.Tokens(rows[i].tokens()) }},
+		{"CHANGED", 7, true, func(i int) string { return dashIfZero(rows[i].Changes) }},
 		{"FINDINGS", 8, true, func(i int) string { return dashIfZero(rows[i].Findings) }},
+		{"CALLS", 5, true, func(i int) string { return fmt.Sprint(rows[i].Calls) }},
 	})
 	for _, r := range spent.Runs {
-		s.paragraph(Plain, " "+time.UnixMilli(r.At).In(since.Location()).Format("2006-01-02 15:04")+"  ", format.Clean(r.Text))
+		cost := "?"
+		if r.Cost != nil {
+			cost = format.Money(float64(*r.Cost) / chronicle.Dollar)
+		}
+		s.paragraph(Plain, " "+time.UnixMilli(r.At).In(since.Location()).Format("2006-01-02 15:04")+"  "+cost+"  ", format.Clean(r.Text))
 	}
 	return s.print(w)
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
 	c := chronicle.Call{
 		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",
-		Project: "git:" + project, Directory: "/home/u/" + project, Model: model, Input: 900, Output: 100,
+		Holder: fmt.Sprint(hours), Project: "git:" + project, Directory: "/home/u/" + project, Model: model, Input: 900, Output: 100,
 		Compartments: compartments, Memories: memories,
 	}
 	if dollars > 0 {
@@ -41,9 +42,9 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 		t.Fatalf("rows %+v", s.Rows)
 	}
 	for i, want := range []SpendRow{
-		{"2026-11-26", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 2, InputTokens: 1800, OutputTokens: 200, Money: 0.5, Compartments: 2, Memories: 3}},
-		{"2026-11-26", "git:two", "/home/u/two", "historian", "p/local", SpendSum{Calls: 1, UnpricedCalls: 1, InputTokens: 900, OutputTokens: 100, Compartments: 1}},
-		{"2026-11-25", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 1, InputTokens: 900, OutputTokens: 100, Money: 0.25, Compartments: 1}},
+		{"2026-11-26", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 2, Runs: 2, InputTokens: 1800, OutputTokens: 200, Money: 0.5, Compartments: 2, Memories: 3}},
+		{"2026-11-26", "git:two", "/home/u/two", "historian", "p/local", SpendSum{Calls: 1, Runs: 1, UnpricedCalls: 1, InputTokens: 900, OutputTokens: 100, Compartments: 1}},
+		{"2026-11-25", "git:one", "/home/u/one", "historian", "p/big", SpendSum{Calls: 1, Runs: 1, InputTokens: 900, OutputTokens: 100, Money: 0.25, Compartments: 1}},
 	} {
 		if s.Rows[i] != want {
 			t.Errorf("row %d: %+v, want %+v", i, s.Rows[i], want)
@@ -51,6 +52,15 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 	}
 	if s.Total.Calls != 4 || s.Total.Money != 0.75 || s.Total.Compartments != 4 || s.Total.UnpricedCalls != 1 {
 		t.Errorf("total %+v", s.Total)
+	}
+	// A merge of two memories was counted as a new memory, and two calls of one run as two runs.
+	merged := spent[2]
+	merged.Agent, merged.Compartments = "dreamer", 0
+	if out := new(strings.Builder); PrintSpend(out, SpendOf([]chronicle.Call{merged}, nil, newYork), newYorkMidnight, Page{Width: 200}) != nil || !strings.Contains(out.String(), "0 summaries and 0 memories, and changed 3 memories.") {
+		t.Errorf("a merge:\n%s", out)
+	}
+	if total := SpendOf([]chronicle.Call{spent[2], merged}, nil, newYork).Total; total.Memories != 3 || total.Changes != 3 || total.Runs != 1 {
+		t.Errorf("with a merge: %+v", total)
 	}
 	if rows := SpendOf(spent, nil, time.UTC).Rows; len(rows) != 2 {
 		t.Errorf("in UTC, all calls are on one day: %+v", rows)
@@ -70,9 +80,10 @@ func TestPrintedSpend(t *testing.T) {
 		}
 		return b.String()
 	}
-	all := SpendOf(spent, []chronicle.Report{{At: newYorkMidnight.Add(3 * time.Hour).UnixMilli(), Text: "The dreamer has archived 1 memory."}}, newYork)
+	aQuarter := int64(chronicle.Dollar / 4)
+	all := SpendOf(spent, []chronicle.Report{{At: newYorkMidnight.Add(3 * time.Hour).UnixMilli(), Text: "The dreamer has archived 1 memory.", Cost: &aQuarter}}, newYork)
 	out := print(all, 140)
-	for _, want := range []string{"$0.75 + ?", "4 calls", "4k tokens", "4 summaries and 3 memories", "PROJECT", "MEMORIES", "big", "local", "2026-11-26 03:00  The dreamer has archived 1 memory."} {
+	for _, want := range []string{"$0.75 + ?", "4 runs, 4 calls, 4k tokens", "PER RUN", "4 summaries and 3 memories", "PROJECT", "include the historian's part of this: $0.75.", "MEMORIES", "big", "local", "2026-11-26 03:00  $0.25  The dreamer has archived 1 memory."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page lacks %q:\n%s", want, out)
 		}
@@ -89,9 +100,9 @@ func TestPrintedSpend(t *testing.T) {
 	print(SpendOf(spent, nil, newYork), 40)
 	running := spent[3]
 	running.Reserved, running.Findings = chronicle.Dollar/2, 2
-	if out := print(SpendOf(append(spent[:3:3], running), nil, newYork), 80); strings.Count(out, "$0.50*") != 1 || strings.Count(out, "$0*") != 1 || !strings.Contains(out, "$0.50 more is reserved (*).") || !strings.Contains(out, "and 3 memories, and given 2 findings to prompts.") {
+	if out := print(SpendOf(append(spent[:3:3], running), nil, newYork), 80); strings.Count(out, "$0.50*") != 1 || strings.Count(out, "$0*") != 1 || !strings.Contains(out, "$0.50 more is reserved (*).") || !strings.Contains(strings.ReplaceAll(out, "\n ", " "), "and 3 memories, and given 2 findings to prompts.") {
 		t.Errorf("with a call under way:\n%s", out)
-	} else if strings.Contains(out, "MEMORIES\n") || !strings.Contains(out, "A wider terminal also shows MEMORIES, TOKENS, FINDINGS.") {
+	} else if strings.Contains(out, "MEMORIES\n") || !strings.Contains(out, "A wider terminal also shows SUMMARIES, MEMORIES, TOKENS, CHANGED, FINDINGS,\n CALLS.") {
 		t.Errorf("not each column is there or named:\n%s", out)
 	}
 	if out := print(SpendOf(spent[3:], nil, newYork), 80); !strings.Contains(out, "█") || !strings.Contains(out, "spent ?") {

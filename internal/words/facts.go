@@ -36,6 +36,7 @@ func Facts(st schema.SessionStatus, now time.Time) []Fact {
 		{Label: "busts", Text: bustsOf(st)},
 		{Label: "cache hits", Text: CacheHits(st)},
 		{Label: "saved", Text: Saved(st)},
+		{Label: "spent", Text: Spent(st.Saved)},
 		{Label: "spending", Text: spendingOf(st)},
 		{Label: "dropped", Text: Dropped(st)},
 		{Label: "read again", Text: Regret(st.Removals, st.RereadCost)},

@@ -37,7 +37,7 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("summaries", "", keptOf(st.History))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))
-	add("spent", "", spentOf(st.Saved))
+	add("spent", "", Spent(st.Saved))
 
 	brief := briefOf(st, len(faults)+len(problems))
 	p.Brief = within(maxBrief, brief)
@@ -200,15 +200,4 @@ func moneyOf(s *schema.Saving) string {
 		return "nothing yet: " + format.Dollars(-s.Money) + " more so far"
 	}
 	return format.AboutDollars(s.Money)
-}
-
-func spentOf(s *schema.Saving) string {
-	if s == nil || s.Spent <= 0 {
-		return ""
-	}
-	text := format.AboutDollars(s.Spent) + " on prompts"
-	if s.Historian > 0 {
-		text += ", " + format.Dollars(s.Historian) + " of it on summaries"
-	}
-	return text
 }

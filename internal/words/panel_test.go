@@ -48,7 +48,7 @@ func TestPanel(t *testing.T) {
 		"summaries: 4 for 61k tokens ",
 		"memories: 12, 3 notes ",
 		"saved: about $1.50 ",
-		"spent: about $3.20 on prompts, $0.25 of it on summaries ",
+		"spent: about $3.20 on prompts, $0.25 of it on summaries, without answers ",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -125,7 +125,7 @@ func TestPanelSaysWhatWasSaved(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", money, got, want)
 		}
 	}
-	if got := moneyOf(nil) + spentOf(nil); got != "" {
+	if got := moneyOf(nil) + Spent(nil); got != "" {
 		t.Errorf("without a price: %q", got)
 	}
 }

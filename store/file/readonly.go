@@ -22,7 +22,7 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 			return err
 		}
 	}
-	path := PathIn(dir)
+	path, answer := PathIn(dir), error(nil)
 	err := checkReadable(path)
 	if err == nil {
 		err = ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
@@ -30,13 +30,26 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 			if err := checkVersion(c); err != nil {
 				return err
 			}
-			return read(c)
+			answer = read(c)
+			return answer
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, explain(ctx, err))
+	return placed(ctx, "read", path, err, answer)
+}
+
+// placed says of an error what was done to which file. An answer of the caller's function, for example that there is no
+// such session, stays as it is, because the file has no fault.
+func placed(ctx context.Context, action, path string, err, answer error) error {
+	var code sqlite3.ErrorCode
+	switch {
+	case err == nil:
+		return nil
+	case answer != nil && !errors.As(answer, &code) && !errors.Is(answer, errCorrupt):
+		return answer
+	case errors.Is(err, ErrMissing):
+		return fmt.Errorf("%w: %s", err, path)
 	}
-	return nil
+	return fmt.Errorf("%s %s: %w", action, path, explain(ctx, err))
 }
 
 // Edit calls write in one immediate transaction on the database in dir. A host may be running. Edit neither creates
@@ -47,12 +60,8 @@ func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err
 			return err
 		}
 	}
-	path := PathIn(dir)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("change %s: %w", path, explain(ctx, err))
-		}
-	}()
+	path, answer := PathIn(dir), error(nil)
+	defer func() { err = placed(ctx, "change", path, err, answer) }()
 	if err := checkReadable(path); err != nil {
 		return err
 	}
@@ -68,7 +77,8 @@ func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err
 		if _, err := removePlanted(c); err != nil {
 			return err
 		}
-		return write(c)
+		answer = write(c)
+		return answer
 	})
 }
 

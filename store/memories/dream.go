@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/store/database"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -139,19 +142,36 @@ func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, 
 	return true, nil
 }
 
-// Ended returns the memories that a run of a project's dreamer has superseded or archived. Without any, the error is
-// a Refusal.
+// maxNamed is how many projects an error names.
+const maxNamed = 3
+
+//go:embed query/runs_of.sql
+var runsOfSQL string
+
+// Ended returns the memories that a run of a project's dreamer has superseded or archived. If there are none, the error
+// is a Refusal. Each project counts its runs from 1, so the Refusal names the other projects that have such a run.
 func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange, err error) {
 	err = r.scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id`,
 		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
-	if err == nil && len(ended) == 0 {
-		err = Refuse("the project's dreamer has changed no memories in a run %d", run)
+	if err != nil || len(ended) > 0 {
+		return ended, err
 	}
-	return ended, err
+	var others []string
+	if err := r.scan(runsOfSQL, func(row *sqlite3.Stmt) { others = append(others, format.Clean(row.ColumnText(0))) }, project, run); err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("the project's dreamer has changed no memories in a run %d", run)
+	if len(others) > 0 {
+		text += "; a run " + strconv.Itoa(run) + " belongs to " + strings.Join(others[:min(len(others), maxNamed)], ", ") + ": name that directory with --project"
+	}
+	return nil, Refusal(text)
 }
 
 //go:embed query/later_run.sql
 var laterRunSQL string
+
+//go:embed query/undo_credit.sql
+var undoCreditSQL string
 
 //go:embed query/undo_restored.sql
 var undoRestoredSQL string
@@ -203,6 +223,11 @@ func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err 
 			if _, err = e.Archive(project, []int64{by.ID}, fmt.Sprintf("run %d of the dreamer was undone", run)); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if len(restored) > 0 {
+		if _, err := e.tx.Exec(undoCreditSQL, project, run); err != nil {
+			return nil, err
 		}
 	}
 	return slices.DeleteFunc(changed, func(m chronicle.Memory) bool {

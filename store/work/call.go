@@ -203,19 +203,30 @@ func Credit(tx *database.Tx, holder string, compartments, memories, findings int
 	return nil
 }
 
-// View returns the calls in the database in dir since a time (Unix ms), oldest first, and the runs of the dreamer,
+//go:embed query/report_select.sql
+var reportSelectSQL string
+
+// costAt returns the cost in a column, or nil if the column is NULL.
+func costAt(row *sqlite3.Stmt, column int) *int64 {
+	if row.ColumnType(column) == sqlite3.NULL {
+		return nil
+	}
+	cost := row.ColumnInt64(column)
+	return &cost
+}
+
+// View returns the calls in the database in dir since a given time (Unix ms), oldest first, and the runs of the dreamer,
 // newest first. A host may have the database open. See file.View for the errors.
 func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, runs []chronicle.Report, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
-		err := file.Scan(c, `SELECT ended_at, reason FROM agent_runs WHERE agent = ? AND ended_at >= ? ORDER BY ended_at DESC`,
-			func(row *sqlite3.Stmt) {
-				runs = append(runs, chronicle.Report{At: row.ColumnInt64(0), Text: row.ColumnText(1)})
-			}, Dreamer, since)
+		err := file.Scan(c, reportSelectSQL, func(row *sqlite3.Stmt) {
+			runs = append(runs, chronicle.Report{At: row.ColumnInt64(0), Text: row.ColumnText(1), Cost: costAt(row, 2)})
+		}, Dreamer, since)
 		if err != nil {
 			return err
 		}
 		return file.Scan(c, `
-			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted, findings
+			SELECT at, project, directory, agent, model, input_tokens, output_tokens, cache_read, cache_write, cost, compartments, memories, is_open, counted, findings, holder
 			FROM agent_calls
 			WHERE at >= ?
 			ORDER BY at, id`,
@@ -224,13 +235,10 @@ func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, r
 					At: row.ColumnInt64(0), Project: row.ColumnText(1), Directory: row.ColumnText(2), Agent: row.ColumnText(3), Model: row.ColumnText(4),
 					Input: row.ColumnInt(5), Output: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8),
 					Compartments: row.ColumnInt(10), Memories: row.ColumnInt(11), Findings: row.ColumnInt(14),
+					Cost: costAt(row, 9), Holder: row.ColumnText(15),
 				}
 				if row.ColumnBool(12) {
 					call.Reserved = row.ColumnInt64(13)
-				}
-				if row.ColumnType(9) != sqlite3.NULL {
-					cost := row.ColumnInt64(9)
-					call.Cost = &cost
 				}
 				all = append(all, call)
 			}, since)

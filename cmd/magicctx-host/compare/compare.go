@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/models"
 )
@@ -30,17 +32,17 @@ type Options struct {
 	Progress func(text string)
 }
 
-// A Row compares the bills of one session in one trace. Magicctx includes Historian, and Alone the harness's own
-// compactions.
+// A Row compares the bills of one session in all its traces. Magicctx includes Historian, and Alone includes the requests of
+// the harness's own compactions.
 type Row struct {
-	Trace       string  `json:"trace"`
-	Session     string  `json:"session"`
-	Requests    int     `json:"requests"`
-	Busts       int     `json:"busts"`
-	Alone       float64 `json:"alone"`
-	Compactions int     `json:"compactions"`
-	Magicctx    float64 `json:"magicctx"`
-	Historian   float64 `json:"historian"`
+	Traces      []string `json:"traces,omitempty"`
+	Session     string   `json:"session,omitzero"`
+	Requests    int      `json:"requests"`
+	Busts       int      `json:"busts"`
+	Alone       float64  `json:"alone"`
+	Compactions int      `json:"compactions"`
+	Magicctx    float64  `json:"magicctx"`
+	Historian   float64  `json:"historian"`
 }
 
 type Damaged struct {
@@ -84,7 +86,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		default:
 			for _, one := range s.Sessions() {
 				if id := one.Detail[0].Session; wanted[t.Path] == nil || wanted[t.Path][id] {
-					out.add(rowOf(name, id, one))
+					row := rowOf(id, one)
+					row.Traces = []string{name}
+					out.add(row)
 				}
 			}
 		}
@@ -114,13 +118,15 @@ func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[stri
 		}
 		return all, wanted, err
 	}
-	isChosen := make(map[string]bool)
 	for _, of := range o.Of {
 		if _, err := os.Stat(of); err == nil {
-			if !isChosen[of] {
+			// Another name may have chosen the file already.
+			if i := slices.IndexFunc(all, func(t traces.Trace) bool { return traces.IsSame(t.Path, of) }); i >= 0 {
+				of = all[i].Path
+			} else {
 				all = append(all, traces.Trace{Path: of})
 			}
-			isChosen[of], wanted[of] = true, nil
+			wanted[of] = nil
 			continue
 		}
 		found, err := traces.Of(ctx, o.Dir, of)
@@ -128,11 +134,13 @@ func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[stri
 			return nil, nil, fmt.Errorf("%s: %w", format.Clean(of), err)
 		}
 		for _, t := range found {
-			if !isChosen[t.Path] {
-				all, isChosen[t.Path], wanted[t.Path] = append(all, t), true, make(map[string]bool)
+			i := slices.IndexFunc(all, func(o traces.Trace) bool { return traces.IsSame(o.Path, t.Path) })
+			if i < 0 {
+				i, wanted[t.Path] = len(all), make(map[string]bool)
+				all = append(all, t)
 			}
-			if wanted[t.Path] != nil {
-				wanted[t.Path][of] = true
+			if chosen := wanted[all[i].Path]; chosen != nil {
+				chosen[of] = true
 			}
 		}
 	}
@@ -155,17 +163,27 @@ func play(ctx context.Context, t traces.Trace, o replay.Options) (replay.Summary
 	return played.Summary(), nil
 }
 
-func rowOf(trace, session string, s replay.Summary) Row {
+func rowOf(session string, s replay.Summary) Row {
 	saved, _ := s.Saving()
 	return Row{
-		Trace: trace, Session: session, Requests: s.Passes, Busts: len(s.Busts),
-		Alone: s.Alone.Bill, Compactions: s.Alone.Compactions, Magicctx: s.Bill + saved.Historian, Historian: saved.Historian,
+		Session: session, Requests: s.Passes, Busts: len(s.Busts),
+		Alone: s.Alone.Bill, Compactions: s.Alone.Compactions, Magicctx: s.Cost(), Historian: saved.Historian,
 	}
 }
 
+// add adds a row. The traces of one session make one row.
 func (r *Result) add(row Row) {
-	r.Rows = append(r.Rows, row)
-	t := &r.Total
+	r.Total.add(row)
+	i := slices.IndexFunc(r.Rows, func(known Row) bool { return known.Session == row.Session })
+	if i < 0 {
+		r.Rows = append(r.Rows, row)
+		return
+	}
+	r.Rows[i].Traces = append(r.Rows[i].Traces, row.Traces...)
+	r.Rows[i].add(row)
+}
+
+func (t *Row) add(row Row) {
 	t.Requests, t.Busts, t.Compactions = t.Requests+row.Requests, t.Busts+row.Busts, t.Compactions+row.Compactions
 	t.Alone, t.Magicctx, t.Historian = t.Alone+row.Alone, t.Magicctx+row.Magicctx, t.Historian+row.Historian
 }
@@ -180,10 +198,7 @@ func (r Result) Sentence() string {
 	if t.Compactions > 0 {
 		text += ", which would have summarised " + format.Count(t.Compactions, "time")
 	}
-	text += "; the bill with magicctx is " + format.Money(t.Magicctx)
-	if t.Historian > 0 {
-		text += " (of it " + format.Money(t.Historian) + " for the historian)"
-	}
+	text += "; the bill with magicctx is " + format.Money(t.Magicctx) + words.OfHistorian(t.Historian)
 	switch less := t.Alone - t.Magicctx; {
 	case t.Alone == 0:
 	case less >= 0:
@@ -191,7 +206,7 @@ func (r Result) Sentence() string {
 	default:
 		text += fmt.Sprintf(", %s (%s) more", format.Money(-less), format.Percent(-less/t.Alone))
 	}
-	text += "."
+	text += ". Not counted: " + words.NotBilled + "."
 	if n := len(r.Damaged); n > 0 {
 		text += " Left out: " + format.Count(n, "damaged trace") + "."
 	}

@@ -58,7 +58,7 @@ func WhatIf(ctx context.Context, dataDir, session string, t Trial, progress func
 		s, err := n.play(ctx, o)
 		before++
 		regret := schema.SumOf(s.Regret().Removals)
-		return Outcome{rowOf("", session, s), s.Prompts.Largest, regret.Tokens, regret.Reread, len(s.MissedRuns)}, err
+		return Outcome{rowOf(session, s), s.Prompts.Largest, regret.Tokens, regret.Reread, len(s.MissedRuns)}, err
 	}
 	if recorded, err = one(replay.Options{}); err != nil {
 		return recorded, tried, err

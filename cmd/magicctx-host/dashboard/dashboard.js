@@ -347,7 +347,7 @@ const tokensOf = (sum) => sum.inputTokens + sum.outputTokens + sum.cacheReadToke
 async function readSpend() {
   const { rows, total } = await (await ask("api/spend")).json()
   const price = (sum) => money(sum.money) + (sum.unpricedCalls ? " + unknown prices" : "") + (sum.reserved ? ` + up to ${money(sum.reserved)} under way` : "")
-  const result = (sum) => [sum.compartments && `${sum.compartments} summaries`, sum.memories && `${sum.memories} memories`].filter(Boolean).join(", ")
+  const result = (sum) => [sum.compartments && `${sum.compartments} summaries`, sum.memories && `${sum.memories} memories`, sum.changes && `${sum.changes} memories changed`].filter(Boolean).join(", ")
   $("spend-total").textContent = rows.length ? `${price(total)} for ${count(total.calls)} calls with ${count(tokensOf(total))} tokens` : "nothing yet"
   $("spend").closest(".scroll").hidden = rows.length === 0
   $("spend").replaceChildren(...rows.map((r) => element("tr", {},

@@ -37,7 +37,7 @@ type Trace struct {
 // time in milliseconds, which has the same number of digits in all this century.
 func All(dataDir string) (all []Trace, err error) {
 	dirs := []string{Dir(dataDir)}
-	if dir := os.Getenv(Variable); dir != "" {
+	if dir := os.Getenv(Variable); dir != "" && !IsSame(dir, dirs[0]) {
 		dirs = append(dirs, dir)
 	}
 	for _, dir := range dirs {
@@ -59,7 +59,14 @@ func All(dataDir string) (all []Trace, err error) {
 	return all, nil
 }
 
-// Newest returns the newest trace with a request to a model, or else the newest.
+// IsSame reports whether two paths name the same existing file or directory.
+func IsSame(a, b string) bool {
+	of, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(of, other)
+}
+
+// Newest returns the newest trace that holds a request to a model. If no trace does, it returns the newest one.
 func Newest(dataDir string) (Trace, error) {
 	all, err := All(dataDir)
 	if err != nil {

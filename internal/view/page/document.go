@@ -90,14 +90,13 @@ func newPageView(s replay.Summary, o Options) pageView {
 	for i, id := range order {
 		one := newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)])
 		if saved, ok := s.Saved[id]; ok {
-			one.Against = format.Saving(saved.Money)
+			one.Cost += saved.Historian
+			one.Against = words.OfHistorian(saved.Historian) + ", " + format.Saving(saved.Money)
 			if saved.Early > 0 {
 				one.Against += "; removing early saved " + format.AboutDollars(saved.Early)
 			}
-			if saved.Historian > 0 {
-				one.Against = format.Money(saved.Historian) + " more for the historian, " + one.Against
-			}
 		}
+		one.Total = format.Money(one.Cost)
 		v.Sessions = append(v.Sessions, one)
 	}
 	return v
@@ -150,7 +149,7 @@ func billTile(s replay.Summary) tile {
 	if !ok {
 		return tile{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)}
 	}
-	return tile{Name: "bill", Value: format.Money(s.Bill + v.Historian), Note: format.Saving(v.Money)}
+	return tile{Name: "bill", Value: format.Money(s.Cost()), Note: format.Saving(v.Money)}
 }
 
 func promptTile(s replay.Summary) tile {

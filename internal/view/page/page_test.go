@@ -394,7 +394,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 
 func TestPageTellsWhatRemovingEarlySaved(t *testing.T) {
 	s := replay.Summary{Detail: []*replay.Pass{{Pass: 1, Session: "ses_1"}}, Saved: map[string]schema.Saving{"ses_1": {Money: 4.2, Early: 3.1, Historian: 0.5}}}
-	if got, want := page(t, s, "a"), "$0.50 more for the historian, saved about $4.20; removing early saved about $3.10"; !strings.Contains(got, want) {
+	if got, want := page(t, s, "a"), "(of it $0.50 for the historian), saved about $4.20; removing early saved about $3.10"; !strings.Contains(got, want) {
 		t.Errorf("the page does not say %q", want)
 	}
 }

@@ -22,11 +22,13 @@ type sessionView struct {
 	Anchor, Name, Model string
 	Passes, Busts       int
 	Findings            int
-	HitRate, Bill       string
-	PlainBill           string
-	LastPrompt          int
-	LastPlain           int
-	Against             string
+	HitRate             string
+	// Bill and PlainBill are those of the prompts. Cost also has the historian's runs, and Total is Cost as a text. Against
+	// says after Total how the bills compare.
+	Bill, PlainBill, Total, Against string
+	Cost                            float64
+	LastPrompt                      int
+	LastPlain                       int
 
 	Last          int  // the index of the newest pass
 	Sizes         plot // the prompts with and without magicctx
@@ -117,7 +119,7 @@ func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]r
 		ours, raw = ours+p.Bill, raw+p.RawBill
 	}
 	v.LastPrompt, v.LastPlain, v.PlainBill = last.Tokens.Prompt(), last.Raw.Prompt(), format.Money(raw)
-	v.HitRate, v.Bill, v.Against = report.ReadShare(sum), format.Money(ours), against(ours, raw)
+	v.HitRate, v.Bill, v.Cost, v.Against = report.ReadShare(sum), format.Money(ours), ours, ", "+against(ours, raw)
 
 	top, limits := scale(passes)
 	v.Limits = limits

@@ -87,10 +87,10 @@ func (p *printer) totals(s replay.Summary) {
 	row("written", format.Tokens(s.Tokens.Written), format.Tokens(s.RawTokens.Written))
 	row("fresh", format.Tokens(s.Tokens.Fresh), format.Tokens(s.RawTokens.Fresh))
 	row("from cache", ReadShare(s.Tokens), ReadShare(s.RawTokens))
-	row("bill", format.Money(s.Bill), format.Money(s.RawBill))
+	row("bill", format.Money(s.Cost()), format.Money(s.RawBill))
 	if v, ok := s.Saving(); ok {
 		if v.Historian > 0 {
-			row("historian", format.Money(v.Historian), "")
+			row("- historian", format.Money(v.Historian), "")
 		}
 		row("saved", format.Dollars(v.Money), "")
 		if v.Early > 0 {
@@ -112,8 +112,12 @@ func (p *printer) totals(s replay.Summary) {
 			fmt.Fprintln(p.w, []string{"", "  "}[min(i, 1)]+line)
 		}
 	}
+	lacking := words.NotBilled
 	if n := s.Prompts.Unseen; n > 0 {
-		fmt.Fprintf(p.w, "not counted: about %s tokens of each prompt, mainly the definitions of tools\n", format.Tokens(n))
+		lacking += fmt.Sprintf(" (about %s tokens of each prompt)", format.Tokens(n))
+	}
+	for i, line := range wrap("not counted: "+lacking, columns-2) {
+		fmt.Fprintln(p.w, []string{"", "  "}[min(i, 1)]+line)
 	}
 }
 

@@ -195,6 +195,19 @@ func TestSentence(t *testing.T) {
 	}
 }
 
+// The table's bill lacked the historian's runs, which the sentence above it has. So one session had two bills.
+func TestBillsOfTheTableAndTheSentenceAgree(t *testing.T) {
+	s := summaryOf(passOf(10, 20, 30))
+	s.Bill, s.RawBill, s.Prompts.Unseen = 1, 3, 6300
+	s.Saved = map[string]schema.Saving{"ses_one": {Money: 2, Historian: 0.5, Passes: 300}}
+	got := printed(t, s)
+	for _, want := range []string{"the bill was $1.50 (of it $0.50 for the historian)", "bill                  $1.50        $3.00\n- historian           $0.50", "not counted: the model's answers and the definitions of tools (about 6.3k\n  tokens of each prompt)\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestOutcomeNote(t *testing.T) {
 	for want, o := range map[string]replay.Outcome{
 		"":                                    {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view"
-	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // Sentence sums up a replay, for example "312 requests stayed under 64k tokens; unmodified, the session would
@@ -48,7 +48,7 @@ func unmodified(z replay.Prompts) string {
 // model. If both amounts are written alike, it says "either way".
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
-		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
+		return "the bill was " + format.Money(s.Cost()) + words.OfHistorian(v.Historian) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
 	}
 	with, without := format.Money(s.Bill), format.Money(s.RawBill)
 	if with == without {
@@ -65,13 +65,6 @@ func beside(z replay.Prompts) string {
 		return ""
 	}
 	return " against dropping nothing until the window is full"
-}
-
-func ofHistorian(v schema.Saving) string {
-	if v.Historian == 0 {
-		return ""
-	}
-	return " (of it " + format.Money(v.Historian) + " for the historian)"
 }
 
 func (p *printer) sentence(s replay.Summary) {

@@ -1,0 +1,32 @@
+package words
+
+import (
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Every bill of a session, in each view, holds its prompts and the historian's runs. Bills of the status are made from
+// the provider's counts, and lack the model's answers. Bills of a replay also lack the definitions of tools.
+
+// NotBilled names the parts that the bill of a replay lacks.
+const NotBilled = "the model's answers and the definitions of tools"
+
+// Spent describes the bill of a status, for example "about $3.20 on prompts, $0.25 of it on summaries, without answers".
+func Spent(s *schema.Saving) string {
+	if s == nil || s.Spent <= 0 {
+		return ""
+	}
+	text := format.AboutDollars(s.Spent) + " on prompts"
+	if s.Historian > 0 {
+		text += ", " + format.Dollars(s.Historian) + " of it on summaries"
+	}
+	return text + ", without answers"
+}
+
+// OfHistorian names the historian's part of a bill, "" if it has none.
+func OfHistorian(cost float64) string {
+	if cost <= 0 {
+		return ""
+	}
+	return " (of it " + format.Money(cost) + " for the historian)"
+}
