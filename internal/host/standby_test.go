@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -42,7 +41,7 @@ func (*mute) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunRe
 	return schema.AgentRunResult{}, errors.New("mute")
 }
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
-func (*mute) SessionChanged(schema.SessionStatus)                       {}
+func (*mute) SessionChanged([]byte)                                     {}
 
 var openP = schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}
 
@@ -188,16 +187,16 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	}
 }
 
-// A follower is a client that counts the statuses it is sent, and encodes each as a connection does.
+// A follower is a client that counts the statuses it is sent.
 type follower struct {
 	mute
 	told int
 	last []byte
 }
 
-func (c *follower) SessionChanged(st schema.SessionStatus) {
+func (c *follower) SessionChanged(status []byte) {
 	c.told++
-	c.last, _ = json.Marshal(st)
+	c.last = status
 }
 
 // The status line of Pi subscribes once for each connection, and must still be updated after the database
