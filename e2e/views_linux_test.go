@@ -36,7 +36,7 @@ const (
 	// subscribers is the number of clients that follow all sessions, besides the views.
 	subscribers = 200
 	// measured is the number of requests that are compared, after some in which the hosts warm up.
-	measured, warmUp = 300, 50
+	measured, warmUp = 600, 50
 )
 
 // Each view costs nearly nothing while nothing happens, and all views together do not slow a request down. `task bench:views`

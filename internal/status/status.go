@@ -260,7 +260,7 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 // the session: the views of a session do not slow its requests. If a status was sent less than publishEvery ago, the
 // next one waits, and includes all changes until then. If there are no subscribers, Publish costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
-	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
+	if _, isWaiting := sb.waiting.Load(key); isWaiting || len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return
 	}
 	if _, isWaiting := sb.waiting.LoadOrStore(key, true); !isWaiting {
