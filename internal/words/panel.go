@@ -34,9 +34,10 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("dreamer", "work", dreamingOf(st.Dream, now))
 	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
+	add("taken out", "", takenOf(st))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))
-	add("spent", "", spentOf(st.Saved))
+	add("spent", "", Spent(st.Saved))
 
 	brief := briefOf(st, len(faults)+len(problems))
 	p.Brief = within(maxBrief, brief)
@@ -187,6 +188,23 @@ func keptOf(h *schema.HistoryStatus) string {
 	return fmt.Sprintf("%d for %s tokens", h.Compartments, format.Tokens(h.RawTokens))
 }
 
+// takenOf counts the pieces that were taken out of the prompt, and names the command that brings one back.
+func takenOf(st schema.SessionStatus) string {
+	if st.Dropped == 0 {
+		return ""
+	}
+	return format.Count(st.Dropped, "piece") + "; /ctx-menu"
+}
+
+// Contents splits a prompt by source, for example "system prompt 5k, conversation 21k".
+func Contents(st schema.SessionStatus) string {
+	var all []string
+	for _, part := range partsOf(st) {
+		all = append(all, part.Name+" "+part.Size)
+	}
+	return strings.Join(all, ", ")
+}
+
 func memoriesOf(st schema.SessionStatus) string {
 	if st.Memories+st.Notes == 0 {
 		return ""
@@ -211,7 +229,8 @@ func moneyOf(s *schema.Saving) string {
 	return format.AboutDollars(s.Money)
 }
 
-func spentOf(s *schema.Saving) string {
+// Spent says how much the session has cost.
+func Spent(s *schema.Saving) string {
 	if s == nil || s.Spent <= 0 {
 		return ""
 	}
