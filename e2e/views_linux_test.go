@@ -41,13 +41,14 @@ const (
 
 // Each view costs nearly nothing while nothing happens, and all views together do not slow a request down. `task bench:views`
 // runs this test. The times depend on the machine, so it prints them, and fails only if a share is too large.
-// OpenCode is left out: without magicctx, its own screen takes more of a core than the sidebar could.
+// OpenCode's own screen takes more of a core than the sidebar could, so the sidebar runs without it.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {
 		t.Skip("a measurement: task bench:views")
 	}
 	needs(t, schema.HarnessPi)
 	t.Run("Host", hostViews)
+	t.Run("OpenCode", sidebarCost)
 	t.Run("Pi", widgetCost)
 }
 
@@ -95,6 +96,37 @@ func hostViews(t *testing.T) {
 	with, without := middle(took[0]), middle(took[1])
 	ratio := with.Seconds() / without.Seconds()
 	t.Logf("a request: %s with these views and %d subscribers, %s without; ratio %.3f, goal %.2f", with, subscribers, without, ratio, maxSlower)
+}
+
+func sidebarCost(t *testing.T) {
+	d := newDownload(t)
+	d.bench().request()
+	run := func(args ...string) int {
+		cmd := exec.CommandContext(d.ctx, filepath.Join(product.Repo, "node_modules", ".bin", "bun"), append([]string{filepath.Join(product.Repo, "e2e", "testdata", "sidebar.mjs")}, args...)...)
+		cmd.Dir, cmd.Env, cmd.Stderr = d.project, append(d.env(), "MAGICCTX_HOST="+d.program), os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			_, err = cmd.StdinPipe()
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end(cmd) })
+		shown, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil || !strings.HasPrefix(shown, "shown: ") {
+			t.Fatalf("%q shows %q, %v", args, shown, err)
+		}
+		return cmd.Process.Pid
+	}
+	bundle := filepath.Join(filepath.Dir(product.Shim), "tui.js")
+	without := run()
+	measure(t, []row{
+		{"sidebar in OpenCode 1", run("1", bundle, "bench"), without},
+		{"half in a terminal of OpenCode 2", run("2", bundle, "bench"), without},
+	})
 }
 
 func widgetCost(t *testing.T) {
