@@ -115,7 +115,9 @@ func sidebarCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { end(cmd) })
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		shown, err := bufio.NewReader(out).ReadString('\n')
+		late.Stop()
 		if err != nil || !strings.HasPrefix(shown, "shown: ") {
 			t.Fatalf("%q shows %q, %v", args, shown, err)
 		}
