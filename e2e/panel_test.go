@@ -202,7 +202,7 @@ func TestPaletteOnTheScreen(t *testing.T) {
 	requests := len(s.requests(session))
 
 	s.choose("Show the whole status", "esc closes")
-	t.Logf("the status:\n%s", s.wait("Next bust: ", "esc closes"))
+	t.Logf("the status:\n%s", s.wait("In it: system prompt ", "Next bust: ", "esc closes"))
 	s.press("\x1b")
 	menu := func(words ...string) {
 		t.Helper()

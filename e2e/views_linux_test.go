@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
 	"io"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/cmd/magicctx-host/observer"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -32,19 +34,20 @@ const (
 	// maxSlower is the highest ratio of the request times with and without open views.
 	maxSlower   = 1.03
 	subscribers = 200
-	// The hosts warm up during the first requests, which are not measured.
-	measured, warmUp = 300, 50
+	// measured is the number of requests that are compared, after some in which the hosts warm up.
+	measured, warmUp = 600, 50
 )
 
-// An idle view costs nearly nothing, and all views together do not slow a request down. The times depend on the
-// machine, so the test prints them, and fails only if a share is too large. OpenCode is left out: without
-// magicctx, its screen already takes more of a core than the sidebar could.
+// Each view costs nearly nothing while nothing happens, and all views together do not slow a request down. `task bench:views`
+// runs this test. The times depend on the machine, so it prints them, and fails only if a share is too large.
+// OpenCode's own screen takes more of a core than the sidebar could, so the sidebar runs without it.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {
 		t.Skip("a measurement: task bench:views")
 	}
 	needs(t, schema.HarnessPi)
 	t.Run("Host", hostViews)
+	t.Run("OpenCode", sidebarCost)
 	t.Run("Pi", widgetCost)
 }
 
@@ -67,7 +70,7 @@ func hostViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end(browser)
-	d.subscribe()
+	followers := d.subscribe()
 	status, err := d.user.Status(d.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -88,9 +91,43 @@ func hostViews(t *testing.T) {
 			}
 		}
 	}
+	await(t, followers, hosts[0].told)
 	with, without := middle(took[0]), middle(took[1])
 	ratio := with.Seconds() / without.Seconds()
 	t.Logf("a request: %s with these views and %d subscribers, %s without; ratio %.3f, goal %.2f", with, subscribers, without, ratio, maxSlower)
+}
+
+func sidebarCost(t *testing.T) {
+	d := newDownload(t)
+	d.bench().request()
+	run := func(args ...string) int {
+		cmd := exec.CommandContext(d.ctx, filepath.Join(product.Repo, "node_modules", ".bin", "bun"), append([]string{filepath.Join(product.Repo, "e2e", "testdata", "sidebar.mjs")}, args...)...)
+		cmd.Dir, cmd.Env, cmd.Stderr = d.project, append(d.env(), "MAGICCTX_HOST="+d.program), os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			_, err = cmd.StdinPipe()
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end(cmd) })
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		shown, err := bufio.NewReader(out).ReadString('\n')
+		late.Stop()
+		if err != nil || !strings.HasPrefix(shown, "shown: ") {
+			t.Fatalf("%q shows %q, %v", args, shown, err)
+		}
+		return cmd.Process.Pid
+	}
+	bundle := filepath.Join(filepath.Dir(product.Shim), "tui.js")
+	without := run()
+	measure(t, []row{
+		{"sidebar in OpenCode 1", run("1", bundle, "bench"), without},
+		{"half in a terminal of OpenCode 2", run("2", bundle, "bench"), without},
+	})
 }
 
 func widgetCost(t *testing.T) {
@@ -179,22 +216,84 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-func (d *download) subscribe() {
+// subscribe follows all sessions with many clients until the test ends.
+func (d *download) subscribe() []*subscriber {
 	d.t.Helper()
 	d.t.Setenv("XDG_RUNTIME_DIR", d.user.Home.Runtime)
 	endpoint, err := daemon.NewEndpoint(d.user.DataDir)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	for range subscribers {
-		c, err := observer.Greet(d.ctx, endpoint, nil)
-		if err == nil {
-			err = c.Call(d.ctx, schema.MethodSessionSubscribe, schema.SubscribeParams{}, nil)
-		}
+	all := make([]*subscriber, subscribers)
+	for i := range all {
+		conn, err := daemon.Dial(d.ctx, endpoint)
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		d.t.Cleanup(func() { c.Close(d.ctx) })
+		d.t.Cleanup(func() { conn.Close() })
+		all[i] = &subscriber{ended: make(chan error, 1)}
+		send := func(id int, method string, params any) {
+			body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+			if _, err := fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+		send(1, schema.MethodInitialize, schema.InitializeParams{Protocol: schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}, Client: "subscriber", PID: os.Getpid()})
+		send(2, schema.MethodSessionSubscribe, schema.SubscribeParams{})
+		go all[i].read(conn)
+	}
+	return all
+}
+
+// A subscriber is a client that follows all sessions. It decodes nothing: the views of a user run on other cores, or are
+// measured by themselves.
+type subscriber struct {
+	mu     sync.Mutex
+	newest []byte
+	ended  chan error
+}
+
+func (s *subscriber) read(from io.Reader) {
+	r := textproto.NewReader(bufio.NewReader(from))
+	for {
+		head, err := r.ReadMIMEHeader()
+		if err != nil {
+			s.ended <- err
+			return
+		}
+		length, _ := strconv.Atoi(head.Get("Content-Length"))
+		s.mu.Lock()
+		s.newest = slices.Grow(s.newest[:0], length)[:length]
+		_, err = io.ReadFull(r.R, s.newest)
+		s.mu.Unlock()
+		if err != nil {
+			s.ended <- err
+			return
+		}
+	}
+}
+
+// await waits until each subscriber has been told of the last request of a session.
+func await(t *testing.T, all []*subscriber, requests int) {
+	t.Helper()
+	want := fmt.Sprintf(`"passes":%d,`, requests)
+	deadline := time.After(time.Minute)
+	for i, s := range all {
+		for {
+			s.mu.Lock()
+			newest := string(s.newest)
+			s.mu.Unlock()
+			if strings.Contains(newest, want) {
+				break
+			}
+			select {
+			case err := <-s.ended:
+				t.Fatalf("subscriber %d: %v", i, err)
+			case <-deadline:
+				t.Fatalf("subscriber %d lacks %s: %s", i, want, newest)
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
 	}
 }
 

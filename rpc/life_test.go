@@ -320,8 +320,8 @@ func TestHostAsksItsClient(t *testing.T) {
 	if want := `{"directory":"","message":"hi","variant":""}`; shown != want {
 		t.Errorf("shown %s, want %s", shown, want)
 	}
-	me.SessionChanged(schema.SessionStatus{Session: "s", Passes: 1})
-	me.SessionChanged(schema.SessionStatus{Session: "s", Passes: 2})
+	me.SessionChanged([]byte(`{"session":"s","passes":1}`))
+	me.SessionChanged([]byte(`{"session":"s","passes":2}`))
 	for want := 1; want <= 2; want++ {
 		if st := <-changed; st.Passes != want {
 			t.Errorf("notification %d tells of pass %d", want, st.Passes)

@@ -51,13 +51,27 @@ func (p *peer) AbortAgent(ctx context.Context, params schema.AgentAbortParams) e
 	return p.call(ctx, quickTimeout, schema.MethodAgentAbort, params, nil)
 }
 
-func (p *peer) SessionChanged(st schema.SessionStatus) {
-	if p.conn.stream.out.backlog() > maxSubscriberBacklogBytes {
+// SessionChanged implements client.Client.
+func (p *peer) SessionChanged(status []byte) {
+	out := p.conn.stream.out
+	if out.backlog() > maxSubscriberBacklogBytes {
 		return
 	}
-	if err := notify(p.conn.rpc, schema.MethodSessionChanged, st); err != nil {
-		p.conn.log.Debug("subscriber not told", "session", st.Session, "cause", err)
+	if err := out.put(changedHead(len(status)), status, []byte(changedEnd)); err != nil {
+		p.conn.log.Debug("subscriber not told", "cause", err)
 	}
+}
+
+// The body of a session/changed notification, before and after the status. With them, no subscriber's status has to be
+// encoded, or even copied.
+const (
+	changedBegin = `{"jsonrpc":"2.0","method":"` + schema.MethodSessionChanged + `","params":`
+	changedEnd   = `}`
+)
+
+func changedHead(statusBytes int) []byte {
+	head := appendHeader(make([]byte, 0, 128), len(changedBegin)+statusBytes+len(changedEnd), 0)
+	return append(head, changedBegin...)
 }
 
 func (p *peer) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {

@@ -151,8 +151,9 @@ func (h fakeHost) Transform(_ context.Context, _ client.Client, p schema.Transfo
 		all, _ := h.Status(context.Background(), nil, schema.StatusParams{})
 		st := all.Sessions[0]
 		st.Session, st.Passes = p.Session, st.Passes+1
+		encoded, _ := json.Marshal(st)
 		h.subscribers.Range(func(c, _ any) bool {
-			c.(client.Client).SessionChanged(st)
+			c.(client.Client).SessionChanged(encoded)
 			return true
 		})
 	}

@@ -105,7 +105,7 @@ func TestTerminal(t *testing.T) {
 	terminal.run("/ctx-status", "Next bust: ", "esc closes")
 	time.Sleep(10 * time.Second) // a toast would be gone
 	screen := terminal.wait("Next bust: ")
-	for range 4 { // so that each fact is once whole on the screen
+	for range 5 { // so that each fact is once whole on the screen
 		for range 4 {
 			check(t, terminal.Type("j"))
 			time.Sleep(50 * time.Millisecond)
@@ -139,8 +139,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// From 121 columns on, OpenCode has a sidebar with the panel. The panel follows the session through a restart
-// of the host.
+// From 121 columns on, OpenCode has a sidebar. The panel in it follows the session through a restart of the host, and shows
+// another session when the terminal does.
 func TestPanel(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.likeARelease()
@@ -159,6 +159,36 @@ func TestPanel(t *testing.T) {
 		t.Fatalf("the prompt has still %s", after)
 	}
 	t.Logf("after a restart of the host:\n%s", terminal.wait(after))
+
+	other := w.session(small)
+	w.say(other, "who are you?", mockllm.Say("I am the other one."))
+	second := w.panel(other).Size
+	if second == after {
+		t.Fatalf("both prompts have %s", second)
+	}
+	check(t, s.Rename(w.ctx, "The first"))
+	check(t, other.Rename(w.ctx, "The second"))
+	terminal.open("The second")
+	screen := terminal.wait("I am the other one.", second)
+	t.Logf("another session:\n%s", screen)
+	if strings.Contains(screen, after) {
+		t.Errorf("the panel still shows %s", after)
+	}
+	terminal.open("The first")
+	terminal.wait("Again.", after)
+}
+
+// open opens a session from OpenCode's list of sessions.
+func (s screen) open(title string) {
+	s.t.Helper()
+	check(s.t, s.Type("/sessions"))
+	s.wait("┃  /sessions", "Switch session") // the completion, which the return key accepts
+	check(s.t, s.Type("\r"))
+	s.wait("Sessions", "The first", "The second")
+	check(s.t, s.Type(title))
+	time.Sleep(time.Second) // OpenCode searches with a delay
+	s.t.Logf("the list:\n%s", s.wait(title))
+	check(s.t, s.Type("\r"))
 }
 
 func (w *world) panel(s *opencode2.Session) *schema.Panel {

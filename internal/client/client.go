@@ -15,6 +15,7 @@ type Client interface {
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	// AbortAgent makes the shim end a run, whose RunAgent then gets its answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
-	// SessionChanged sends a status to a subscriber, and does not block.
-	SessionChanged(p schema.SessionStatus)
+	// SessionChanged sends a subscriber the status of a session, encoded as JSON. All subscribers share these bytes, so they
+	// must never be changed. SessionChanged does not block.
+	SessionChanged(status []byte)
 }

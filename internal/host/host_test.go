@@ -139,7 +139,13 @@ func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error
 	return nil
 }
 
-func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }
+func (h *harness) SessionChanged(status []byte) {
+	var st schema.SessionStatus
+	if err := json.Unmarshal(status, &st); err != nil {
+		h.t.Error(err)
+	}
+	h.changes = append(h.changes, st)
+}
 
 func (h *harness) heard() []schema.SessionStatus {
 	h.host.background.Wait()

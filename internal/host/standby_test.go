@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/file"
@@ -40,7 +39,7 @@ func (*mute) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunRe
 	return schema.AgentRunResult{}, errors.New("mute")
 }
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
-func (*mute) SessionChanged(schema.SessionStatus)                       {}
+func (*mute) SessionChanged([]byte)                                     {}
 
 var openP = schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}
 
@@ -184,16 +183,16 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	}
 }
 
-// A follower encodes each status, as a connection does.
+// A follower is a client that counts the statuses it is sent.
 type follower struct {
 	mute
 	told int
 	last []byte
 }
 
-func (c *follower) SessionChanged(st schema.SessionStatus) {
+func (c *follower) SessionChanged(status []byte) {
 	c.told++
-	c.last, _ = json.Marshal(st)
+	c.last = status
 }
 
 // Pi's status line subscribes only once for each connection.

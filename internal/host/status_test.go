@@ -270,7 +270,33 @@ func followed(t testing.TB, h *harness) []*follower {
 	return all
 }
 
-// Steps can follow each other faster than a person reads. The last status must show the last pass.
+// A client that follows a session gets the status only after the call that works on the session: the status would slow
+// the answer.
+func TestSubscribersWaitForTheAnswer(t *testing.T) {
+	h := newHarness(t)
+	h.user("u", "go on")
+	h.pass()
+	c := &follower{}
+	if _, err := h.host.Subscribe(t.Context(), c, schema.SubscribeParams{}); err != nil {
+		t.Fatal(err)
+	}
+	key := store.Key{Harness: string(schema.HarnessOpenCode), Session: testSession}
+	s, err := h.host.sessions.Lock(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.host.status.Publish(key)
+	time.Sleep(100 * time.Millisecond)
+	h.host.clients.Forget(c)
+	s.Unlock()
+	h.host.background.Wait()
+	if c.told > 0 {
+		t.Error("a client that has left before the end of the call was told of the session during the call")
+	}
+}
+
+// Steps can follow each other faster than a person reads. Each subscriber gets a few statuses a second, and the last one
+// shows the last pass.
 func TestSubscribersAreToldAFewTimesASecond(t *testing.T) {
 	const passes = 60
 	h := newHarness(t)

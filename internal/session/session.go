@@ -114,6 +114,24 @@ func (ss *Sessions) Lock(ctx context.Context, key store.Key) (*Session, error) {
 
 func (s *Session) Unlock() { <-s.locked }
 
+// AwaitIdle waits until no call works on a session, ctx ends, or the longest time has passed.
+func (ss *Sessions) AwaitIdle(ctx context.Context, key store.Key, longest time.Duration) {
+	ss.mu.Lock()
+	s, ok := ss.byKey[key]
+	ss.mu.Unlock()
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	select {
+	case s.locked <- struct{}{}:
+		s.Unlock()
+	case <-ctx.Done():
+	}
+}
+
+// use returns the session of key, and marks it as the most recently used one.
 func (ss *Sessions) use(key store.Key) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

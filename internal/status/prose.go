@@ -34,8 +34,15 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	}
 	now := time.UnixMilli(sb.Clock.Now())
 	lines := []string{contextOf(st)}
+	add := func(label, text string) {
+		if text != "" {
+			lines = append(lines, strings.ToUpper(label[:1])+label[1:]+": "+text)
+		}
+	}
+	add("in it", words.Contents(st))
+	add("spent", words.Spent(st.Saved))
 	for _, f := range words.Facts(st, now) {
-		lines = append(lines, strings.ToUpper(f.Label[:1])+f.Label[1:]+": "+f.Text)
+		add(f.Label, f.Text)
 	}
 	promises, err := sb.Store.Memories.Promises(ctx, report.Project, math.MaxInt64)
 	if err != nil {
@@ -83,7 +90,11 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	return text
 }
 
+// dropsOf lists the newest dropped units, and says how one is brought back.
 func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
+	if len(s.DroppedUnits) > 0 {
+		lines = []string{"Taken out of the prompt. /ctx-menu brings a piece back:"}
+	}
 	for i, u := range s.DroppedUnits {
 		if i == shownDrops {
 			more := len(s.DroppedUnits) - shownDrops

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/embedding"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/notice"
 	"github.com/magicctx/magicctx-host/internal/pass"
@@ -35,9 +36,15 @@ type Statuses struct {
 	sent map[store.Key]time.Time
 }
 
-// The steps of a turn can follow each other faster than a person reads, and each subscriber's status is read
-// and encoded. So the statuses of a session are at least publishEvery apart.
-const publishEvery = 250 * time.Millisecond
+const (
+	// publishEvery is the time between two statuses of a session. The steps of a turn can follow each other faster than a
+	// person reads.
+	publishEvery = 250 * time.Millisecond
+	// answerTime is the time in which the answer to a call leaves the host, after the call's work on the session.
+	answerTime = 10 * time.Millisecond
+	// longestWait bounds the wait for a call that works on the session, because the call may never return.
+	longestWait = time.Second
+)
 
 type Options struct {
 	Store    *store.Store
@@ -248,11 +255,11 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// Publish sends the session's status to its subscribers in the background, so no pass waits. If a status was
-// sent less than publishEvery ago, the next one waits, and includes all changes until then. Without
-// subscribers, Publish costs nothing.
+// Publish sends the session's status to its subscribers, in the background, after the answer to the call that works on
+// the session: the views of a session do not slow its requests. If a status was sent less than publishEvery ago, the
+// next one waits, and includes all changes until then. If there are no subscribers, Publish costs nothing.
 func (sb *Statuses) Publish(key store.Key) {
-	if len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
+	if _, isWaiting := sb.waiting.Load(key); isWaiting || len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return
 	}
 	if _, isWaiting := sb.waiting.LoadOrStore(key, true); !isWaiting {
@@ -262,9 +269,10 @@ func (sb *Statuses) Publish(key store.Key) {
 
 func (sb *Statuses) publish(key store.Key) {
 	ctx := sb.Notices.Background.Lifetime()
-	select {
-	case <-time.After(sb.rest(key)):
-	case <-ctx.Done():
+	pause(ctx, sb.rest(key))
+	sb.Sessions.AwaitIdle(ctx, key, longestWait)
+	pause(ctx, answerTime)
+	if ctx.Err() != nil {
 		return
 	}
 	sb.publishing.Lock()
@@ -275,9 +283,22 @@ func (sb *Statuses) publish(key store.Key) {
 	if err != nil || !found {
 		return
 	}
-	st := sb.shown(ctx, report)
+	encoded, err := json.Marshal(sb.shown(ctx, report))
+	if err != nil {
+		sb.Log.Error("status not sent", "session", key.Session, "error", err)
+		return
+	}
 	for _, c := range sb.Clients.Listeners(key.Harness, key.Session) {
-		c.SessionChanged(st)
+		c.SessionChanged(encoded)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -35,6 +35,7 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("dreamer", "work", dreamingOf(st.Dream, now))
 	add("sidekick", "work", sidekickOf(st.Sidekick))
 	add("summaries", "", keptOf(st.History))
+	add("taken out", "", takenOf(st))
 	add("memories", "", memoriesOf(st))
 	add("saved", "", moneyOf(st.Saved))
 	add("spent", "", Spent(st.Saved))
@@ -179,6 +180,23 @@ func keptOf(h *schema.HistoryStatus) string {
 	return fmt.Sprintf("%d for %s tokens", h.Compartments, format.Tokens(h.RawTokens))
 }
 
+// takenOf counts the pieces that were taken out of the prompt, and names the command that brings one back.
+func takenOf(st schema.SessionStatus) string {
+	if st.Dropped == 0 {
+		return ""
+	}
+	return format.Count(st.Dropped, "piece") + "; /ctx-menu"
+}
+
+// Contents splits a prompt by source, for example "system prompt 5k, conversation 21k".
+func Contents(st schema.SessionStatus) string {
+	var all []string
+	for _, part := range partsOf(st) {
+		all = append(all, part.Name+" "+part.Size)
+	}
+	return strings.Join(all, ", ")
+}
+
 func memoriesOf(st schema.SessionStatus) string {
 	if st.Memories+st.Notes == 0 {
 		return ""
@@ -200,4 +218,16 @@ func moneyOf(s *schema.Saving) string {
 		return "nothing yet: " + format.Dollars(-s.Money) + " more so far"
 	}
 	return format.AboutDollars(s.Money)
+}
+
+// Spent says how much the session has cost.
+func Spent(s *schema.Saving) string {
+	if s == nil || s.Spent <= 0 {
+		return ""
+	}
+	text := format.AboutDollars(s.Spent) + " on prompts"
+	if s.Historian > 0 {
+		text += ", " + format.Dollars(s.Historian) + " of it on summaries"
+	}
+	return text
 }

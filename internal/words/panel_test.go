@@ -21,7 +21,7 @@ func full() schema.SessionStatus {
 		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "threshold", Removed: 43_000, Cost: &cost},
 		History:  &schema.HistoryStatus{Compartments: 4, RawTokens: 61_000, Fidelity: 0.9, Running: &schema.HistoryRun{Kind: "incremental", Since: noon.Add(-90 * time.Second).UnixMilli()}},
 		Dream:    &schema.DreamStatus{Task: "verify", Number: 2, Of: 5, Since: noon.Add(-3 * time.Minute).UnixMilli(), Tokens: 900},
-		Memories: 12, Notes: 3,
+		Memories: 12, Notes: 3, Dropped: 7,
 		Saved: &schema.Saving{Money: 1.5, Historian: 0.25, Spent: 3.2, Passes: 39},
 	}
 }
@@ -46,6 +46,7 @@ func TestPanel(t *testing.T) {
 		"historian: at work since 11:58 work",
 		"dreamer: task 2 of 5 (verify) since 11:57 work",
 		"summaries: 4 for 61k tokens ",
+		"taken out: 7 pieces; /ctx-menu ",
 		"memories: 12, 3 notes ",
 		"saved: about $1.50 ",
 		"spent: about $3.20 on prompts, $0.25 of it on summaries, without answers ",

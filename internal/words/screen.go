@@ -35,7 +35,7 @@ func Widget(p *schema.Panel) []string {
 		switch {
 		case f.Tone == "alarm" || f.Tone == "notice":
 			faults = append(faults, format.Cut("! "+f.Text, widgetColumns))
-		case f.Label == "summaries" || f.Label == "memories": // the bar shows their sizes
+		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar shows the sizes of what is there
 		default:
 			text, _, _ := strings.Cut(f.Text, " on prompts")
 			facts = append(facts, format.Cut(labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"), widgetColumns))

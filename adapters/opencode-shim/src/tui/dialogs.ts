@@ -67,7 +67,9 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   const render = () => {
     const { text, muted } = stack.colours()
     const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(stack.height() * share) - aroundRows) })
-    insertNode(scroll, make("text", { content: message, fg: text, wrapMode: "word" }))
+    const page = make("box", { paddingRight: barColumns })
+    insertNode(page, make("text", { content: message, fg: text, wrapMode: "word" }))
+    insertNode(scroll, page)
     const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
     insertNode(all, make("text", { content: title, fg: text }))
     insertNode(all, scroll)
@@ -90,4 +92,8 @@ const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
 
+/** The columns that stay free for the scroll bar, which OpenCode draws over the text. */
+const barColumns = 2
+
+/** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }
