@@ -38,6 +38,9 @@ type conn struct {
 	// inLanes holds a token for each running call of this connection in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
+	// free gives a lane to one of the freeWorkers.
+	free        chan laneKey
+	freeWorkers atomic.Int32
 
 	since     time.Time
 	stopAsked chan struct{} // closed when the other end asked for shutdown
@@ -69,6 +72,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		ready:     make(chan struct{}),
 		quick:     make(chan struct{}, maxQuickCalls),
 		inLanes:   make(chan struct{}, maxRunningOfClient),
+		free:      make(chan laneKey),
 		since:     time.Now(),
 		stopAsked: make(chan struct{}),
 		crowded:   make(chan struct{}),

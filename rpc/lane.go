@@ -47,12 +47,39 @@ func (l *lanes) submit(key laneKey, c *call) error {
 		return refuse(schema.CodeBusy, "%d calls of this session are waiting", len(queue))
 	}
 	l.waiting[key] = append(queue, c)
-	if !alive {
-		go l.run(key) // the goroutine ends with the lane's last call, and that call's connection waits for it
+	if alive {
+		return nil
+	}
+	select {
+	case c.conn.free <- key:
+	default:
+		go l.work(key, c.conn)
 	}
 	return nil
 }
 
+// maxFreeWorkers bounds how many workers of one connection wait for a lane.
+const maxFreeWorkers = 4
+
+// work is a worker of a connection. It runs lanes, first that of key. A new goroutine would grow its stack in each pass, which
+// takes 5 % of the host's time for the pass.
+func (l *lanes) work(key laneKey, c *conn) {
+	for {
+		l.run(key)
+		if c.freeWorkers.Add(1) > maxFreeWorkers {
+			c.freeWorkers.Add(-1)
+			return
+		}
+		select {
+		case key = <-c.free:
+			c.freeWorkers.Add(-1)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// run runs the calls of a lane until none waits. The connection of each call waits for its end.
 func (l *lanes) run(key laneKey) {
 	for c := l.next(key); c != nil; c = l.next(key) {
 		l.runOne(c)
