@@ -80,8 +80,8 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// prompts are prompts of the original whose answer no array of the original held, for example after a fork directly
-// after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these has valid thinking.
+// Answered sets the prompts of the original whose answer no array of the original held, for example after a fork
+// directly after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these has valid thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has to be left out. settle corrects

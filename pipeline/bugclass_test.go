@@ -399,7 +399,7 @@ func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s.shows(`{"a":"abcd...[truncated]","b":"日本語テス...[truncated]","c":"xxxxx...[truncated]"} -> "[dropped §2§]"`, true)
 }
 
-// Bug B7: an image beside placeholders counted as decoration, and was removed with them.
+// Bug B7: an image among placeholders counted as decoration, and was removed with them.
 func TestBugB7FileIsContent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)

@@ -134,8 +134,8 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 	return t
 }
 
-// hasInlineThinking reports whether a text contains inline thinking, such as "<think>",
-// beside other content. Models without a reasoning channel write it into their text.
+// hasInlineThinking reports whether a text contains thinking, such as "<think>", and other content. Models without a
+// reasoning channel write thinking into their text.
 func hasInlineThinking(s string) bool {
 	rest := text.StripInlineThinking(s)
 	return rest != s && strings.TrimSpace(rest) != ""

@@ -117,8 +117,8 @@ type Copy struct {
 	// Next is the key of the answer directly after the copy of the original's newest message with units. The original
 	// has no units for that answer, because it has made no pass since that answer. Next is empty if no answer follows.
 	Next string
-	// GoesOn means that the copy has answers of its own after the copied messages. The host does not know the wires
-	// that these answers followed, for example because its database was lost.
+	// GoesOn means that answers follow the copied messages. The host does not know the wires of these answers, for
+	// example because its database was lost.
 	GoesOn bool
 }
 

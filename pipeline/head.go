@@ -22,8 +22,8 @@ type headMemo struct {
 	end entry
 }
 
-// It marks messages for rendering if the head begins or ceases to cover them. It reports whether the head's messages
-// changed.
+// frameHead marks messages for rendering if the head begins or ceases to cover them. It reports whether the head's
+// messages changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {

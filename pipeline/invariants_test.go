@@ -577,7 +577,7 @@ func invariant11UserTurnsStay(t *rapid.T, w *world) {
 	}
 }
 
-// So a tag that the model has read never gets another unit (D6).
+// The model names units by their tags, so a tag that the model has read never gets another unit (D6).
 func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	given := w.witness.given
 	for _, u := range w.session.State.Units() {

@@ -148,7 +148,7 @@ type journal struct {
 	Decision Decision
 	Setup    frozen.Setup
 	Queue    []int
-	// These fields describe the wire.
+	// The next fields describe the wire.
 	Messages, Tokens, PrefixTokens, LostBlocks, LostTokens int
 	Bust                                                   bool
 	BustCause                                              string

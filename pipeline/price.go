@@ -22,7 +22,7 @@ type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// Both are in tokens. Above forcedAt, space is freed regardless of the cost.
+	// current is the size of the prompt, in tokens. Above forcedAt tokens, space is freed regardless of the cost.
 	current, forcedAt int
 	breakpoints       int
 }

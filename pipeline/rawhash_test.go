@@ -57,7 +57,8 @@ func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	}
 }
 
-// Otherwise a change by the harness would look like a mistake of the host.
+// Two raw messages with different wires must have different hashes. Otherwise a change by the harness would look like
+// a mistake of the host.
 func TestRawHashChangesWithTheWire(t *testing.T) {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: true},

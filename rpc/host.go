@@ -32,8 +32,9 @@ type always struct{ Host }
 func (a always) Current(context.Context) (Host, func(), error) { return a.Host, func() {}, nil }
 
 // A Host implements the methods of the protocol. Methods of one session never run at the same time. A method's
-// context ends a little before its answer is due, for a fallback. The Client argument is the same value for all calls
-// of a connection. An error with a method `RPCCode() int` decides the code of the answer.
+// context ends a little before its answer is due, so that the method can answer with a fallback. The Client argument
+// is the same value for all calls of a connection. If an error has a method `RPCCode() int`, the answer has this
+// code.
 type Host interface {
 	// Initialize opens a directory. The caller fills in Protocol, HostVersion and HostPID. Harness and Directory are
 	// empty for a client that only reads status.

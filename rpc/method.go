@@ -39,7 +39,7 @@ type bound struct {
 }
 
 var methods = map[string]method{
-	// These bypass the lanes.
+	// The next methods bypass the lanes.
 	schema.MethodInitialize:       bind(Provider.Initialize),
 	schema.MethodVersion:          bind(version),
 	schema.MethodStatus:           bind(Provider.Status),
@@ -50,7 +50,7 @@ var methods = map[string]method{
 		p.Messages = messages
 	}),
 
-	// These wait in the lane of their session.
+	// Calls of the next methods wait in the lane of their session.
 	schema.MethodTransform: withMessages(
 		bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session }),
 		func(p *schema.TransformParams, messages json.Value) { p.Messages = messages }),

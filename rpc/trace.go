@@ -241,8 +241,7 @@ var (
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A frame holds no more than the pipe carries. The recorder's own frames hold a body of the host in one of their
-	// own.
+	// A frame holds no more than the pipe carries. A frame of the recorder holds a body of the host within its body.
 	maxTracedBody = 2 * schema.MaxBodyBytes
 	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times its size.
 	freeTraceBytes = 64 << 20

@@ -61,7 +61,7 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 	return nil
 }
 
-// These tags are never given again, even if the units are removed.
+// The tags of units are never given again, even if the units are removed.
 func raiseTagCounter(tx *database.Tx, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil

@@ -92,7 +92,8 @@ func doubtful(j Job) []chronicle.Memory {
 // After this time without a session that learns a memory again, the memory is stale.
 const staleAfter = 14 * 24 * time.Hour
 
-// While all memories fit into a prompt, none is stale.
+// stale returns the memories that may be archived to make room. While all memories fit into a prompt, there is no
+// such need.
 func stale(j Job) []chronicle.Memory {
 	if j.Excess <= 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An observation must be true in any project. Without the user's consent, none is taken.
+// An observation must be true in any project. Without the user's consent, the run takes no observation.
 func TestObservationsNeedTheWordsOfTheUser(t *testing.T) {
 	raw := []Message{
 		{Ordinal: 1, Role: User, Texts: []string{"Keep it short, please."}, Others: []string{"The user loves bananas and long prose."}},

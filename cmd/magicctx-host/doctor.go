@@ -49,7 +49,7 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
-		// The repaired problem may have hidden another one.
+		// A repaired problem may have hidden another one, so doctor examines everything again.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
 		again, err := doctor.Examine(ctx, o)
 		if err != nil {

@@ -115,7 +115,6 @@ func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio
 		"They stay unread. Later, "+program.Name()+" index reads them.", func() error { return indexSessions(ctx, s, dir) })
 }
 
-// Without things, offer does not ask.
 func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Reader, n int, question, later string, do func() error) error {
 	if n == 0 {
 		return nil

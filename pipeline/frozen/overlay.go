@@ -55,9 +55,9 @@ func (s *State) Commit(a Additions) {
 // An Overlay shows a state with proposed additions, but does not change the state. For example, a pass renders with
 // an overlay, and discards the overlay if its edits cannot be stored.
 type Overlay struct {
-	// Setup is the proposed setup. If none is proposed, it is the setup of the state.
+	// Setup is the proposed setup, or else the setup of the state.
 	Setup Setup
-	// Head is the proposed head. If none is proposed, it is the head of the state.
+	// Head is the proposed head, or else the head of the state.
 	Head Head
 
 	state *State

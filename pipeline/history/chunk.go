@@ -68,8 +68,8 @@ func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chun
 	return r.chunk
 }
 
-// Messages of one role are joined only up to this size in tokens. Otherwise a turn with hundreds of steps would be
-// one block, and a chunk reads a block whole or not at all.
+// blockCeiling returns the size in tokens up to which messages of one role are joined. Otherwise a turn with hundreds
+// of steps would be one block, and a chunk reads a block whole or not at all.
 func blockCeiling(budget int) int { return max(500, budget/4) }
 
 type reader struct {

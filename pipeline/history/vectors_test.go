@@ -195,7 +195,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 		open, start, end int
 	}{
 		{2, 7, 7}, // the call is too old to move the start of the tail
-		// Here the start of the tail never moves forward (class H7).
+		// In this package, the start of the tail never moves forward (class H7).
 		{8, 7, 7},
 		{10, 7, 7},
 	} {

@@ -53,7 +53,7 @@ type Message struct {
 	// provider.
 	Thinks bool
 	// LosesSpentThought means that the message's reasoning may be left out for this provider if only placeholders are
-	// left beside it.
+	// left.
 	LosesSpentThought bool
 	// ThoughtTokens estimates the size of the reasoning that may be removed. The tokens of a unit do not include it.
 	ThoughtTokens int
@@ -129,7 +129,7 @@ type Knobs struct {
 	// DropsStaleReduceCalls means that the provider accepts an assistant message
 	// from which a call of ctx_reduce has been left out.
 	DropsStaleReduceCalls bool
-	// Each of these switches on one rule: DuplicateCalls, SupersededWrites and OldErrors.
+	// Each field switches on one rule: DuplicateCalls, SupersededWrites or OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int

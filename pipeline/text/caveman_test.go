@@ -195,7 +195,7 @@ func FuzzCompress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, level int) { checkCompress(t, in, level) })
 }
 
-// Random bytes are seldom words.
+// Random bytes are seldom words, so the test draws from these pieces.
 func TestCompressProperties(t *testing.T) {
 	pieces := []string{
 		" ", " ", " ", "  ", "\t", "\n", "\n", "\r\n", "\u2028", "\u00a0", ",", ";", ".", "!", ":", "…", "(", ")", "*", "\"", "-", "|", "'", "’", "§", "\xff",

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These programs are no harnesses, because no shim runs in them.
+// Claude Code and Codex are no harnesses, because no shim runs in them.
 const (
 	ClaudeCode schema.Harness = "claude-code"
 	Codex      schema.Harness = "codex"

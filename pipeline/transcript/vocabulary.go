@@ -97,7 +97,7 @@ type Paths struct {
 	EventMessage string
 	// Message leads to the message itself, if the raw message wraps it. Without it, the message leaves the wire.
 	Message string
-	// Results leads to the results that are beside the message.
+	// Results leads to the results in a raw message that wraps the message.
 	Results string
 }
 

@@ -67,7 +67,7 @@ func (f *File) removeOldAside() error {
 	return errors.Join(errs...)
 }
 
-// sidecars are the suffixes of the files that SQLite keeps beside a database.
+// sidecars are the suffixes of the files that SQLite adds to a database.
 var sidecars = []string{"-wal", "-shm", "-journal"}
 
 func exists(path string) bool {

@@ -18,7 +18,7 @@ import (
 
 const fileName = "magicctx.index.db"
 
-// version is the version of schema.sql. An index of an older version is made anew.
+// version is the version of schema.sql. An older index is deleted and made again.
 const version = 4
 
 // busyTimeout bounds the wait for another process that writes the index. A transaction takes at most about a second.

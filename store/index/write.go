@@ -198,7 +198,7 @@ func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	return false, err
 }
 
-// Clear deletes the chunks of a session, so that it is read anew.
+// Clear deletes the chunks of a session, so that the session is read again.
 func (tx *Tx) Clear(session int64) error {
 	return errors.Join(
 		tx.x.scan(`DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks WHERE session = ?)`, nil, session),

@@ -346,7 +346,8 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Doubt stores why the test of a memory failed, or "". If the memory has another check by now, Doubt changes nothing.
+// Doubt stores why the test of a memory failed, or "". If the memory has got another check since, Doubt changes
+// nothing.
 func (e *Editor) Doubt(id int64, check, reason string) error {
 	m, err := e.active("", id)
 	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {

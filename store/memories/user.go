@@ -101,8 +101,8 @@ func (e *Editor) observe(o chronicle.Observation, threshold int, harness, sessio
 	return err
 }
 
-// Two observations are alike if most words of one are in the other, in the same order: "tabs over spaces" is not
-// "spaces over tabs". If only one has a refusing word, for example "never", they are opposites.
+// Two observations are alike if the other one has most words of one, in the same order: "tabs over spaces" is not
+// "spaces over tabs". If only one has a refusing word, for example "never", the two are opposites.
 func isAlike(a, b string) bool {
 	if hash(a) == hash(b) {
 		return true

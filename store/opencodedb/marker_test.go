@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// conversation returns n messages of user and model in turn. Message i has the key mi and the time 1000·i.
+// conversation returns n messages, alternately of user and model. Message i has the key mi and the time 1000·i.
 func conversation(n int) (all []json.Value) {
 	for i := 1; i <= n; i++ {
 		role, more := "user", ""

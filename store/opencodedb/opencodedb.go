@@ -212,7 +212,8 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
-// OpenCode stores the ids of an object only in other columns of the row. members are names and values in turn.
+// OpenCode stores the ids of an object only in other columns of the row. members are names, each with its value after
+// it.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -58,7 +58,7 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 // serve sends server-sent events. A tab that reads slowly may miss states, but never the newest.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	// Otherwise the server would end the answer when it is older than a request may be.
+	// Without this deadline, the server would end the answer when it is older than a request may be.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
 		return
 	}

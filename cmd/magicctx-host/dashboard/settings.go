@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The settings are those of one harness in one directory.
+// A settingsPage shows the settings of one harness in one directory.
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
@@ -44,7 +44,7 @@ func (p *pages) settings(r *http.Request) (settingsPage, error) {
 // harnesses are the names of the harnesses that have settings.
 var harnesses = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessOpenCode2: "OpenCode", schema.HarnessPi: "Pi"}
 
-// The page names the harness and the directory.
+// harness and directory come from the page, so place checks them.
 func (p *pages) place(r *http.Request, harness, directory string) (config.Options, error) {
 	o := config.Options{Harness: schema.Harness(harness), Directory: directory}
 	if harnesses[o.Harness] == "" {

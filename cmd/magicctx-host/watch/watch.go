@@ -119,7 +119,7 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// If the action needs a session, and none is selected, there is no command.
+// command returns no command if the action needs a session and the user has selected no session.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {
