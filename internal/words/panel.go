@@ -219,15 +219,3 @@ func moneyOf(s *schema.Saving) string {
 	}
 	return format.AboutDollars(s.Money)
 }
-
-// Spent says how much the session has cost.
-func Spent(s *schema.Saving) string {
-	if s == nil || s.Spent <= 0 {
-		return ""
-	}
-	text := format.AboutDollars(s.Spent) + " on prompts"
-	if s.Historian > 0 {
-		text += ", " + format.Dollars(s.Historian) + " of it on summaries"
-	}
-	return text
-}
