@@ -32,14 +32,12 @@ import (
 func TestAgentRuns(t *testing.T)   { testAgentRuns(t, schema.HarnessOpenCode) }
 func TestPiAgentRuns(t *testing.T) { testAgentRuns(t, schema.HarnessPi) }
 
-// maxOutput is the bound of an agent's answer, in tokens.
 const maxOutput = 987
 
-// agentSystem is the system prompt by which the provider recognises a hidden agent.
 const agentSystem = "You summarise for a test."
 
-// A hidden agent runs in the real harness, beside the session of the user, and does not affect that session.
-// The host is real too, but runs in this process, so that the test can make it run an agent.
+// A hidden agent runs in the real harness, while the user's session is open, and does not change that session.
+// The real host runs in the test's process, so that the test can make it run an agent.
 func testAgentRuns(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
@@ -100,14 +98,12 @@ func testAgentRuns(t *testing.T, h schema.Harness) {
 	}
 }
 
-// A servingHost is a real host in this process.
 type servingHost struct {
 	*host.Host
 	store *store.Store
 	kill  func()
 }
 
-// serve makes this process the host of the world's user.
 func (w *world) serve() servingHost {
 	w.t.Helper()
 	w.t.Setenv("XDG_RUNTIME_DIR", w.user.Home.Runtime)
@@ -163,7 +159,6 @@ func (w *world) serve() servingHost {
 	return servingHost{h, db, kill}
 }
 
-// agents runs hidden agents for a session.
 type agents struct {
 	w       *world
 	host    *host.Host
@@ -172,7 +167,6 @@ type agents struct {
 	asked   int // the number of runs for which the provider has a rule
 }
 
-// script sets the provider's answer to the next run.
 func (a *agents) script(step mockllm.Step) (ask.Request, <-chan struct{}) {
 	a.asked++
 	system := agentSystem + " " + strings.Repeat("I", a.asked) + "."
@@ -189,14 +183,12 @@ func (a *agents) script(step mockllm.Step) (ask.Request, <-chan struct{}) {
 	}, arrived
 }
 
-// run asks the hidden agent of the session.
 func (a *agents) run(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	return hidden.Asker{Runner: a.host.Agents(), Harness: a.w.harness, Directory: a.w.project, Session: a.session, Title: "history 1-4", Lease: a.lease}.Ask(ctx, q)
 }
 
 func (a *agents) requests(r ask.Request) []*mockllm.Request { return a.w.requests(r.System) }
 
-// answers checks a run that succeeds, and its request.
 func (a *agents) answers() {
 	w := a.w
 	w.t.Helper()
@@ -227,7 +219,6 @@ func (a *agents) answers() {
 	}
 }
 
-// fails checks a run whose request the provider refuses.
 func (a *agents) fails(what string, step mockllm.Step, kind ask.Kind, message string) {
 	a.w.t.Helper()
 	run, _ := a.script(step)
@@ -250,7 +241,6 @@ func (a *agents) isUnknown() {
 	}
 }
 
-// isAborted checks that the end of a run's context ends its request to the provider.
 func (a *agents) isAborted() {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -273,7 +263,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that no run survives a kill of its host: the harness ends the run, too.
+// survivesNoKill checks that the harness ends a hidden agent's run when the host is killed.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -297,8 +287,8 @@ func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	}
 }
 
-// wantOnly waits until OpenCode has only these sessions. In Pi there is nothing to check, because a hidden agent of Pi
-// has no session.
+// wantOnly waits until OpenCode has only these sessions. In Pi a hidden agent has no session, so there is
+// nothing to check.
 func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Helper()
 	o, ok := oc.(*agent.OpenCode)
@@ -323,8 +313,7 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// removesOrphans checks that a new plugin removes the child session that a killed OpenCode has left, and no
-// session of the user.
+// removesOrphans checks that a new plugin removes the child session of a killed OpenCode, and no session of the user.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
 	create := func(s opencodetest.NewSession) string {

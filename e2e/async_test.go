@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// in returns the same world for the test t, which may be a subtest.
 func (w *world) in(t *testing.T) *world {
 	sub := *w
 	sub.t = t
@@ -33,7 +32,6 @@ func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-ch
 	return told
 }
 
-// abortAfter starts a turn and aborts it when its n-th request has arrived.
 func (w *world) abortAfter(oc agent.Agent, session, text string, arrived <-chan struct{}, n int) {
 	w.t.Helper()
 	idle := w.promptAsync(oc, session, text)
@@ -46,13 +44,11 @@ func (w *world) abortAfter(oc agent.Agent, session, text string, arrived <-chan 
 	w.wait(idle, "the session to be idle")
 }
 
-// promptAsync starts a turn. The returned channel is closed when the session is idle.
 func (w *world) promptAsync(oc agent.Agent, session, text string) (idle <-chan struct{}) {
 	w.t.Helper()
 	return w.promptAsyncTo(oc, session, opencodetest.Prompt{Text: text})
 }
 
-// promptAsyncTo is promptAsync for a prompt with all its options, for example a model.
 func (w *world) promptAsyncTo(oc agent.Agent, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
 	w.t.Helper()
 	idle, err := oc.SendAsync(w.ctx, session, p)
@@ -71,7 +67,7 @@ func (w *world) wait(signal <-chan struct{}, what string) {
 	}
 }
 
-// waitForFile waits for a file that a tool creates. A running tool has no other way to signal the test.
+// A running tool can signal the test only by a file.
 func (w *world) waitForFile(path string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

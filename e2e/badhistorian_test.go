@@ -15,29 +15,25 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A badHistorian is a model that gives bad summaries, for example half an answer or none.
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the cause that the host names. It is empty if the host accepts the historian's
-	// answers.
-	cause string
-	// isLate is true if the historian's run goes on while the session takes further steps.
+	// cause is a part of the cause that the host names. If the host accepts the historian's answers, cause is empty.
+	cause  string
 	isLate bool
-	// dependsOnHarness is true if the result depends on the harness. Without -all, only such historians are played
-	// here; the tests of internal/host play the others.
+	// If the result does not depend on the harness, the tests of internal/host play the historian, and only
+	// -all plays it here.
 	dependsOnHarness bool
 }
 
-// slowness is longer than some steps of the session.
 const slowness = 2 * time.Second
 
-// silence is the historian that never answers. The test does not wait for it.
+// The test does not wait for the silent historian's answer.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
 
-// badHistorians are the bad historians of historiantest.Bad that a provider can play.
+// badHistorians are the entries of historiantest.Bad that a provider can play.
 var badHistorians = []badHistorian{
 	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable summary"},
 	{name: "half an answer", answer: halfAnswer, cause: "the last messages are not covered"},
@@ -63,14 +59,13 @@ func always(s mockllm.Step) func(chronicle.Range) mockllm.Step {
 	return func(chronicle.Range) mockllm.Step { return s }
 }
 
-// tells returns a historian whose compartments say text.
 func tells(text string) func(chronicle.Range) mockllm.Step {
 	return func(r chronicle.Range) mockllm.Step {
 		return mockllm.Say(historiantest.Output(historiantest.Compartment(r, text)))
 	}
 }
 
-// halfAnswer is an answer that breaks off in its second compartment, because it has reached its greatest length.
+// halfAnswer stops in its second compartment, as if the answer had reached its greatest length.
 func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
 	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")
@@ -79,13 +74,11 @@ func halfAnswer(r chronicle.Range) mockllm.Step {
 	return mockllm.Step{Blocks: []mockllm.Block{mockllm.Text(whole[:strings.Index(whole, "second")])}, Stop: "max_tokens"}
 }
 
-// callsForEver makes call after call and never answers.
 func callsForEver(chronicle.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// turns returns the number of turns of the session. The window is full after eight turns, or after two if the
-// historian is an endless loop.
+// The window is full after eight turns, or after two if the historian is an endless loop.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
@@ -96,8 +89,7 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// words returns the length of a message. It is long enough to fill the window within the turns of the
-// session.
+// Messages of this length fill the window within the turns of the session.
 func (b badHistorian) words() int {
 	switch {
 	case b.isLate: // the turns of this session have three steps
@@ -108,7 +100,7 @@ func (b badHistorian) words() int {
 	return 2_500
 }
 
-// With each bad historian, prompts are still sent and no history is lost. The status names the cause.
+// A bad historian stops no prompt and loses no history. The status names the cause.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
 func testBadHistorians(t *testing.T, h schema.Harness) {
@@ -153,8 +145,6 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkMadeBy asserts that compartments were published. If the host accepts the historian's answers, the model has
-// made them. Otherwise they were made without a model, and the host names the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
 	// A silent historian's requests may end before they reach the provider.
@@ -174,7 +164,6 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	if bad.name == endlessLoop && k.harness == schema.HarnessPi {
 		bad.cause = "empty" // Pi's process ends after the last step, without a text
 	}
-	// If the window fills during a run, the newest failure is the end of that run.
 	isNamed := strings.Contains(k.summary.LastError, bad.cause) ||
 		slices.ContainsFunc(k.runs, func(r work.RunRow) bool { return strings.Contains(r.Reason, bad.cause) })
 	if !isNamed {

@@ -18,16 +18,14 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// bindingMode is the provider's reaction to thinking after a changed prefix. A refusal ends the session.
-// To count the blocks of whole sessions, make the provider drop invalid ones:
+// If the provider refuses invalid thinking, the session ends. To count the blocks of whole sessions, let the
+// provider drop invalid ones:
 //
 //	go test ./e2e -run BoundThinking -v -args -binding=drop
 var bindingMode = flag.String("binding", "refuse", "refuse or drop thinking whose prefix has changed, in the tests of models that bind it")
 
-// binding has two models that bind their thinking.
 var binding = dialectCase{mockllm.Anthropic, opencodetest.BindingModel, opencodetest.OtherBindingModel}
 
-// bind makes the provider check the thinking of the models that bind it.
 func (w *world) bind() {
 	mode := map[string]mockllm.Binding{"refuse": mockllm.BindingRefuse, "drop": mockllm.BindingDrop}[*bindingMode]
 	if mode == mockllm.BindingOff {
@@ -41,22 +39,18 @@ func (w *world) bind() {
 	w.mock.Bind(mode, models...)
 }
 
-// withBinding returns the options for OpenCode with the shim, where all models have a window of the
-// same size.
 func (w *world) withBinding() opencodetest.Options {
 	o := w.withPlugin()
 	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
 	return o
 }
 
-// newBound returns a drive whose model binds its thinking, and thinks more than once in some answers.
 func (w *world) newBound(oc agent.Agent) *drive {
 	d := &drive{world: w, dialectCase: binding, oc: oc, worker: w.worker(mockllm.Anthropic)}
 	d.worker.thinksAgain = true
 	return d
 }
 
-// turn runs a turn of n steps with calls.
 func (d *drive) turn(n int, text string) {
 	d.t.Helper()
 	d.turnOf(n, opencodetest.Prompt{Text: text})
@@ -69,8 +63,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function that becomes true some steps (more) after the n-th bust. It recognises a bust by a
-// prompt that is smaller than the previous one.
+// The returned function becomes true some steps (more) after the n-th bust. A bust shows as a prompt smaller
+// than the previous one.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -85,9 +79,8 @@ func relievedTimes(n, more int) func(int) bool {
 	}
 }
 
-// These sessions have a model that binds its thinking to the conversation before it. The provider
-// refuses each request that has a thinking block after a changed prefix. So a session that reaches its
-// end has sent no such block.
+// The model binds its thinking. The provider refuses each request with a thinking block after a changed prefix.
+// So if a session reaches its end, it has sent no invalid block.
 func TestBoundThinking(t *testing.T) {
 	testBoundThinking(t, schema.HarnessOpenCode, slices.Concat(bound, []boundCase{
 		{"plan mode", true, boundPlan},
@@ -95,17 +88,15 @@ func TestBoundThinking(t *testing.T) {
 	}))
 }
 
-// A boundCase is a session with a model that binds its thinking.
 type boundCase struct {
 	name string
 	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to a
-	// refusal. Without -all, only Pi plays the other sessions, because Pi's sessions take a quarter of the time. In
-	// OpenCode, only the session with the fork then comes under pressure.
+	// refusal. Pi is four times as fast as OpenCode. So without -all, only Pi plays the other sessions. In OpenCode,
+	// only the session with the fork then comes under pressure.
 	inBoth bool
 	play   func(*drive)
 }
 
-// bound are the sessions that every harness can have.
 var bound = []boundCase{
 	{"no pressure", false, boundQuiet},
 	{"pressure", false, boundPressure},
@@ -149,8 +140,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// checkBound asserts three things: no block was invalid, no block went to a model that cannot read it, and
-// each missing block had been cut off by a bust.
+// No block may be invalid, and no block may go to a model that cannot read it. A bust must have cut off each
+// missing block.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
@@ -194,8 +185,7 @@ func (d *drive) checkBound() {
 	}
 }
 
-// withoutRepeats leaves out requests that OpenCode has repeated unchanged because the provider was busy.
-// OpenCode makes such a repetition without a further pass.
+// If the provider is busy, OpenCode repeats the request unchanged, without a further pass.
 func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	for i, r := range requests {
 		if i+1 == len(requests) || !bytes.Equal(r.Body, requests[i+1].Body) {
@@ -205,8 +195,8 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	return kept
 }
 
-// withoutGuesses leaves out passes whose answer the shim did not use, because the array changed before the
-// pass ended. The next pass has the same number of messages.
+// If the array changes during a pass, the shim does not use the pass's answer. The next pass has the same
+// number of messages.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {
@@ -218,8 +208,8 @@ func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	})
 }
 
-// join joins passes that led to no request with the ones after them. If either is a bust, so is the
-// request.
+// Some passes led to no request. join joins each of them with the next pass. If one of the two is a bust, the
+// request is one.
 func join(passes []store.PassRow, isUnsent func(store.PassRow) bool) (kept []store.PassRow) {
 	busted, cause := false, ""
 	for _, p := range passes {
@@ -271,7 +261,7 @@ func boundOverflow(d *drive) {
 	d.turn(14, "And on.")
 }
 
-// boundRevert reverts turns twice: to a point after a bust, and to a point before it.
+// boundRevert reverts once to a point after a bust, and once to a point before the bust.
 func boundRevert(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -288,7 +278,7 @@ func boundRevert(d *drive) {
 	}
 }
 
-// boundFork forks the session after a bust and continues in the copy, whose messages have other ids.
+// The fork's messages have other ids than their originals.
 func boundFork(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -316,7 +306,7 @@ func (d *drive) flush() {
 	}
 }
 
-// boundFlush runs /ctx-flush, with which the user applies the waiting drops of results that are old enough.
+// With /ctx-flush the user applies the waiting drops of results that are old enough.
 func boundFlush(d *drive) {
 	d.open()
 	d.turn(14, "One.")
@@ -340,8 +330,8 @@ func boundSwitch(d *drive, other string) {
 	d.turn(2, "Seven.")
 }
 
-// boundPlan uses OpenCode's plan agent. OpenCode then adds a reminder to the newest prompt, and removes
-// it when another prompt is the newest.
+// OpenCode's plan agent adds a reminder to the newest prompt. When another prompt is the newest, OpenCode
+// removes the reminder.
 func boundPlan(d *drive) {
 	d.open()
 	d.turn(2, "One.")
@@ -352,7 +342,6 @@ func boundPlan(d *drive) {
 	d.turnOf(2, opencodetest.Prompt{Text: "And on.", Agent: "plan"})
 }
 
-// boundInterjection sends a prompt while the model works.
 func boundInterjection(d *drive) {
 	d.open()
 	d.turn(3, "One.")
@@ -373,7 +362,6 @@ func boundInterjection(d *drive) {
 	d.turn(2, "Four.")
 }
 
-// boundAbort aborts an answer of the model, twice.
 func boundAbort(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -392,7 +380,6 @@ func boundAbort(d *drive) {
 	}
 }
 
-// boundBusy makes OpenCode repeat a request.
 func boundBusy(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -421,7 +408,7 @@ func boundSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// After an idle gap the provider's cache is gone, but thinking stays bound to its prefix.
+// After a long pause the provider's cache is gone, but thinking stays bound to its prefix.
 func TestBoundThinkingAfterAGap(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testBoundThinkingAfterAGap(t, schema.HarnessOpenCode)
@@ -484,7 +471,6 @@ func testBoundThinkingAfterARestart(t *testing.T, h schema.Harness) {
 	d.checkBound()
 }
 
-// The host is killed at random moments.
 func TestBoundThinkingWithAKilledHost(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testBoundThinkingWithAKilledHost(t, schema.HarnessOpenCode)

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// `opencode run` shows no toasts, so the commands print their answer instead. A command that worked leaves no
-// error in OpenCode's log, although a plugin can end a command only by an exception.
+// `opencode run` shows no toasts, so the commands print their answer. A plugin can end a command only by an
+// exception, but OpenCode's log must show no error.
 func TestCommandsOutsideTheTUI(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

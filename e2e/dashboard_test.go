@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// What the user does in the dashboard reaches the session that runs: a memory that was edited, and a piece that is
-// kept. The next request does not change, because only a bust may change the cached prompt. The next bust shows both.
+// In the dashboard, the user edits a memory and keeps a piece. The next request of the running session stays
+// the same, because only a bust may change the cached prompt. The next bust shows both changes.
 func TestDashboardOfARunningSession(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -73,7 +73,6 @@ func TestDashboardOfARunningSession(t *testing.T) {
 	end()
 }
 
-// print starts a program as the user, and returns what it prints, line by line. end ends the program, and waits for it.
 func (w *world) print(name string, args ...string) (lines *bufio.Scanner, end func()) {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.ctx, name, args...)

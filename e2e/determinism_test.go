@@ -8,9 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With equal paths and a scripted model, OpenCode itself sends the same bodies in every run. The tests that compare
-// two runs byte by byte rely on this, and do not normalise the bodies. Only the headers (the session id) and the
-// database (all ids, times and snapshots) differ. The date in the system prompt changes at midnight.
+// With equal paths and a scripted model, OpenCode sends the same bodies in every run. Other tests compare two
+// runs byte by byte, so they rely on this fact. Only the headers and the database differ between runs. The
+// system prompt's date changes at midnight.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessOpenCode) }
 
 func testSameBytesTwice(t *testing.T, h schema.Harness) {

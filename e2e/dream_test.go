@@ -15,8 +15,9 @@ import (
 func TestDream(t *testing.T)   { testDream(t, schema.HarnessOpenCode) }
 func TestPiDream(t *testing.T) { testDream(t, schema.HarnessPi) }
 
-// The user lets the dreamer merge two memories. The dreamer's request is bounded and has no tool. The next session has
-// the merged memory, spend shows the cost, and one command undoes the run. The user's own session does not change.
+// The user lets the dreamer merge two memories. The dreamer's request is limited in size and has no tool. The
+// next session has the merged memory. `spend` shows the cost, and one command undoes the run. The user's
+// session does not change.
 func testDream(t *testing.T, h schema.Harness) {
 	suite.OnlyWithAll(t, "the tests of internal/host play the dreamer")
 	needs(t, h)
@@ -61,7 +62,6 @@ func testDream(t *testing.T, h schema.Harness) {
 	}
 }
 
-// A spending is what the command spend tells.
 type spending struct {
 	Rows []struct {
 		Agent                         string

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// OpenCode 1 calls the entry of version 2, too, with a context that has no sessions. The entry does nothing then, and
-// the half for version 1 works.
+// OpenCode 1 also calls the entry of version 2, with a context that has no sessions. Then this entry does
+// nothing, and the entry of version 1 works.
 func TestOpenCode1CallsBothEntries(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

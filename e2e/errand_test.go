@@ -11,15 +11,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user runs a wrap-up and then a recomp, and can cancel either of them. No message is lost, and only a bust
-// changes the prefix.
+// The user runs a wrap-up and then a recomp, and can cancel both. No message is lost, and only a bust changes
+// the prefix.
 func TestErrands(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testErrands(t, schema.HarnessOpenCode)
 }
 
-// wrappedUp is the number of messages that the wrap-up summarises: those of the first six turns, each with a
-// prompt and two answers.
+// The wrap-up summarises the first six turns, each with a prompt and two answers.
 const wrappedUp = 6 * 3
 
 func testErrands(t *testing.T, h schema.Harness) {
@@ -57,11 +56,10 @@ func testErrands(t *testing.T, h schema.Harness) {
 	e.checkRecord()
 }
 
-// An errands is a session whose user asks for summaries by command.
 type errands struct {
 	*talk
-	// word begins the summaries of the historian. While it is empty, the historian does not answer. The mutex of
-	// the talk guards it.
+	// word begins the historian's summaries. While word is empty, the historian does not answer. The mutex of
+	// talk guards word.
 	word string
 }
 
@@ -72,7 +70,6 @@ func (e *errands) historian(r chronicle.Range) mockllm.Step {
 	return tellsInPartsOf(e.word)(r)
 }
 
-// begin runs a command, and waits until its historian is asked. The historian's summaries begin with word.
 func (e *errands) begin(command, word string) {
 	e.t.Helper()
 	e.mu.Lock()
@@ -89,14 +86,12 @@ func (e *errands) begin(command, word string) {
 	})
 }
 
-// carryOut runs a command, and waits until its errand is finished.
 func (e *errands) carryOut(command, word string) {
 	e.t.Helper()
 	e.begin(command, word)
 	e.await("the end of /"+command, func() bool { return e.running() == "" })
 }
 
-// cancel runs a command, and cancels its errand while the historian works on it.
 func (e *errands) cancel(command, cancel, kind string) {
 	e.t.Helper()
 	abandoned := e.mock.Abandoned()
@@ -111,7 +106,6 @@ func (e *errands) cancel(command, cancel, kind string) {
 	e.await("the end of /"+cancel, func() bool { return e.running() == "" })
 }
 
-// running returns the kind of the current run, or "" if there is none.
 func (e *errands) running() string {
 	e.t.Helper()
 	status, err := e.user.Status(e.ctx)
@@ -135,8 +129,6 @@ func (e *errands) await(what string, isSo func() bool) {
 	}
 }
 
-// wantHead asserts that the head of the newest request covers the messages up to through, that its summaries begin
-// with word, and that the request shows all messages after the head.
 func (e *errands) wantHead(when string, through int, word string) {
 	e.t.Helper()
 	r := e.last(e.session)
@@ -155,7 +147,6 @@ func (e *errands) wantHead(when string, through int, word string) {
 	}
 }
 
-// wantUnchanged asserts that each of the newest two requests extends the request before it.
 func (e *errands) wantUnchanged(by string) {
 	e.t.Helper()
 	requests := e.requests(e.session)
@@ -166,8 +157,6 @@ func (e *errands) wantUnchanged(by string) {
 	}
 }
 
-// checkRecord asserts that the store holds the new compartments, and that only the errands have made
-// compartments.
 func (e *errands) checkRecord() {
 	e.t.Helper()
 	next := 1

@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. The first time,
-// the host still holds these messages itself. The second time, after the harness has compacted the session,
-// ctx_expand reads them from the harness's own store.
+// The model calls ctx_expand on summarised messages, and reads their exact text. At the first call, the host
+// still holds these messages. Then the harness compacts the session. At the second call, ctx_expand reads the
+// messages from the harness's own store.
 func TestExpand(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testExpand(t, schema.HarnessOpenCode)
@@ -76,7 +76,6 @@ func testExpand(t *testing.T, h schema.Harness) {
 	checkBusts(t, w.requests(session), w.journal(session))
 }
 
-// launchCompacting runs the harness with the shim. The harness's own compaction keeps only the newest messages.
 func (w *world) launchCompacting() agent.Agent {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
@@ -87,7 +86,6 @@ func (w *world) launchCompacting() agent.Agent {
 	return w.startPi(o)
 }
 
-// compact runs the harness's own compaction.
 func (w *world) compact(a agent.Agent, session string) {
 	w.t.Helper()
 	var err error
@@ -102,7 +100,6 @@ func (w *world) compact(a agent.Agent, session string) {
 	}
 }
 
-// resultOf returns the result of a tool call as the model reads it, without its tag.
 func (w *world) resultOf(call string) string {
 	w.t.Helper()
 	for _, r := range w.mock.Requests() {
@@ -118,7 +115,6 @@ func (w *world) resultOf(call string) string {
 	return ""
 }
 
-// checkHistory asserts that the command line shows the compartment, and the messages that it covers.
 func (w *world) checkHistory(when, session string) {
 	w.t.Helper()
 	for _, c := range []struct {

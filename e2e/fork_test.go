@@ -10,9 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A fork holds copies of the messages with new ids. Its first request begins with the request of its
-// original: units that are dropped in the original are dropped in the fork, too, and the provider reads
-// the prefix from its cache.
+// A fork's messages are copies with new ids. The fork's first request begins with its original's request:
+// dropped units stay dropped, and the provider reads the prefix from its cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestBoundThinking has a fork")
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessOpenCode)

@@ -29,14 +29,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The head stands for the oldest messages of a session. The test checks this in the real harness, through
-// restarts of the host, a second publication, a copy of the session and a revert.
+// The head replaces the oldest messages of a session. It survives restarts of the host, a second publication, a
+// copy of the session and a revert.
 func TestHead(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestLongHistory a head in OpenCode")
 	testHead(t, schema.HarnessOpenCode)
 }
 
-// Each turn of the test has this many messages: the prompt, an answer that reads a file, and an answer.
 const turnMessages = 3
 
 func testHead(t *testing.T, h schema.Harness) {
@@ -128,7 +127,7 @@ func testHead(t *testing.T, h schema.Harness) {
 	w.checkReplays(traces)
 }
 
-// untitled begins a session for which OpenCode has to ask for a title.
+// Without a title, OpenCode asks the model for one.
 func (w *world) untitled(a agent.Agent) string {
 	w.t.Helper()
 	oc, ok := a.(*agent.OpenCode)
@@ -142,7 +141,6 @@ func (w *world) untitled(a agent.Agent) string {
 	return s.ID
 }
 
-// killHost kills the host without a warning, if one runs.
 func (w *world) killHost() {
 	w.t.Helper()
 	status, err := w.user.Status(w.ctx)
@@ -157,7 +155,7 @@ func (w *world) killHost() {
 	}
 }
 
-// A headKeeper plays the turns of one session, and publishes summaries of them as the historian would.
+// A headKeeper plays the turns of one session, and publishes their summaries in the historian's place.
 type headKeeper struct {
 	*world
 	agent   agent.Agent
@@ -178,7 +176,6 @@ func summaryOf(turn int) string {
 	return fmt.Sprintf("Summary of turn %d.%s", turn, strings.Repeat(" The user asked, the file was read.", sentences))
 }
 
-// turn plays a turn, and checks each of its requests.
 func (k *headKeeper) turn(n int) {
 	k.t.Helper()
 	if k.first == nil {
@@ -198,7 +195,6 @@ func (k *headKeeper) turn(n int) {
 	k.checkSamePrefix(requests[0], requests[1])
 }
 
-// answers returns the model's answers to all turns that a session may have.
 func (k *headKeeper) answers() (all []mockllm.Step) {
 	for i := range 12 {
 		all = append(all, k.readNotes(fmt.Sprintf("toolu_%s_%d", k.session[len(k.session)-4:], i)), mockllm.Say(fmt.Sprintf("It is 41, answer %d.", i)))
@@ -217,8 +213,8 @@ func (k *headKeeper) flush() {
 	}
 }
 
-// openStore kills the host and opens the store itself. If the shim has started another host before the store
-// was open, openStore kills that one, too.
+// openStore kills the host and opens the store. If the shim starts another host before the store is open,
+// openStore kills that one, too.
 func (w *world) openStore() *store.Store {
 	w.t.Helper()
 	for {
@@ -233,8 +229,7 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// awaitHost waits until a host with a store serves. A host that has started while the test held the store has no store.
-// It refuses commands, so awaitHost kills it.
+// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills this host.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -252,7 +247,6 @@ func (w *world) awaitHost() {
 	w.t.Error("no host serves")
 }
 
-// publish stores a compartment for each of these turns.
 func (k *headKeeper) publish(turns ...int) {
 	k.t.Helper()
 	s := k.openStore()
@@ -294,8 +288,6 @@ func (k *headKeeper) publish(turns ...int) {
 	}
 }
 
-// checkHead asserts that a request begins with a head that shows these turns, and that the turns' own
-// messages are gone, except the pinned prompts.
 func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned ...int) {
 	k.t.Helper()
 	texts := []string{textAt(r, 0, 0), textAt(r, 1, 0), deltaOf(r)}
@@ -331,14 +323,12 @@ func (w *world) checkHeadBreakpoints(r *mockllm.Request) {
 	}
 }
 
-// lastOfMessage returns the index of a message's last block.
 func lastOfMessage(r *mockllm.Request, message int) int {
 	return slices.IndexFunc(r.Blocks, func(b mockllm.PromptBlock) bool {
 		return strings.HasPrefix(b.Where, fmt.Sprintf("messages[%d].content[%d]", message, len(r.Messages[message].Content)-1))
 	})
 }
 
-// checkSamePrefix asserts that b begins with all blocks of a.
 func (k *headKeeper) checkSamePrefix(a, b *mockllm.Request) {
 	k.t.Helper()
 	if where, ok := extends(a, b); !ok {
@@ -346,12 +336,11 @@ func (k *headKeeper) checkSamePrefix(a, b *mockllm.Request) {
 	}
 }
 
-// tokensThroughHead returns the size of a request up to the acknowledgement, in the server's own count.
 func tokensThroughHead(r *mockllm.Request) int {
 	return r.TokensThrough(lastOfMessage(r, 1))
 }
 
-// deltaOf returns the text of the head's third message. A provider may have joined it with the next one.
+// A provider may join the head's third message with the next message.
 func deltaOf(r *mockllm.Request) string { return textAt(r, 2, 0) }
 
 func textAt(r *mockllm.Request, message, content int) string {
@@ -361,8 +350,7 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays asserts that a replay of each recorded part of the session finds the same wires. The later
-// parts begin with a head.
+// checkReplays asserts that a replay of each recorded part makes the same wires. The later parts begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

@@ -12,14 +12,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With a historian, a session grows to several times its window. No prompt is blocked, fails or exceeds the
-// window, and each message is in the request or in a summary.
+// With a historian, a session grows to several times its window. The provider accepts each prompt, and each
+// message is in the request or in a summary.
 func TestLongHistory(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testLongHistory(t, schema.HarnessOpenCode)
 }
 
-// A longHistory is the size of the session.
 type longHistory struct {
 	turns, steps int // the number of turns, and of steps in each turn
 	words, lines int // the size of a message in words, and of an output in lines
@@ -77,8 +76,8 @@ func TestLongTurn(t *testing.T) {
 	testLongTurn(t, schema.HarnessOpenCode)
 }
 
-// testLongTurn plays turns that are longer than the window. The older steps of the turn are summarised, and each
-// request still has the prompt that the model is answering (checkHistory).
+// The turns are longer than the window. The older steps of a turn are summarised, and each request still has
+// the prompt that the model is answering (checkHistory).
 func testLongTurn(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -109,9 +108,8 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// testUsersCompaction plays a session whose user runs the harness's own /compact. The historian continues after
-// it: the harness's summary stands for the messages that the harness has removed, and the historian summarises
-// later ones.
+// The user runs the harness's own /compact. The harness's summary then replaces the removed messages, and the
+// historian summarises the later ones.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -142,8 +140,8 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	k.read()
 
 	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
-	// On a busy machine, the historian may be faster than the agent. Then its compartments already stand for all
-	// messages that the harness has removed, and the harness's summary needs no compartment.
+	// On a busy machine, the historian may be faster than the agent. Then compartments already stand for all
+	// removed messages, and the harness's summary needs none.
 	isNeeded := slices.ContainsFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy != chronicle.ByModel })
 	if isNeeded && (filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told)) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)
@@ -189,10 +187,9 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// tellsInParts answers like a historian that works well: it makes a compartment of every 12 messages.
+// A historian that works well makes a compartment of every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
-// tellsInPartsOf returns a historian like tellsInParts. Its summaries begin with word.
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {
 	return func(r chronicle.Range) mockllm.Step {
 		var parts []string

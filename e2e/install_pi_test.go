@@ -16,10 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// piSettings are the settings of a user of Pi before the installation.
 const piSettings = "{\n  \"quietStartup\": true,\n  \"retry\": {\"maxRetries\": 2, \"baseDelayMs\": 20}\n}"
 
-// withPi gives the user of a download a Pi that has been used before.
 func (d *download) withPi() {
 	d.t.Helper()
 	d.harness = schema.HarnessPi
@@ -32,14 +30,12 @@ func (d *download) withPi() {
 	}
 }
 
-// piOptions returns the options for a Pi that loads only the extensions of the user's settings.
 func (d *download) piOptions() pitest.Options {
 	return pitest.Options{
 		Repo: product.Repo, Version: suite.Pi(), Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), KeepSettings: true,
 	}
 }
 
-// A piOpening is a running Pi with one session.
 type piOpening struct {
 	*download
 	pi      *agent.Pi
@@ -56,8 +52,6 @@ func (d *download) openPi(args ...string) *piOpening {
 	return o
 }
 
-// ask sends a prompt. It asserts that the provider got the prompt through magicctx, or without it if isManaged
-// is false.
 func (o *piOpening) ask(text string, isManaged bool) {
 	o.t.Helper()
 	o.prompt(o.pi, o.session, text)
@@ -65,11 +59,9 @@ func (o *piOpening) ask(text string, isManaged bool) {
 	o.wantInBody(requests[len(requests)-1], "§ "+text, isManaged)
 }
 
-// wantNotice waits for a notification that has all the words.
 func (o *piOpening) wantNotice(words ...string) {
 	o.t.Helper()
-	// This function may only look at the record that it gets, because Await holds the lock of the records while it
-	// calls this function.
+	// Await holds the lock of the records during this function, so the function may read only the record r.
 	r, err := o.pi.Await(o.ctx, func(r pitest.Record) bool {
 		return r.Type == "extension_ui_request" && strings.Contains(string(r.Raw), `"method":"notify"`) && !slices.ContainsFunc(words, func(word string) bool {
 			return !strings.Contains(string(r.Raw), strings.ReplaceAll(word, `"`, `\"`))
@@ -87,7 +79,6 @@ func (o *piOpening) close() {
 	o.stopHost()
 }
 
-// piConfiguration returns the files that an installation for Pi may touch.
 func (d *download) piConfiguration() map[string]string {
 	d.t.Helper()
 	files := map[string]string{}
@@ -102,8 +93,8 @@ func (d *download) piConfiguration() map[string]string {
 	return files
 }
 
-// With one downloaded file, a user of Pi installs, works, and removes everything again. If the file is
-// moved in between, a notice gives the remedy, and the remedy is enough.
+// With one downloaded file, a user of Pi installs magicctx, works, and removes everything again. If the file is
+// moved meanwhile, a notice names the remedy, and the remedy works.
 func TestPiInstallFromOneFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -161,8 +152,8 @@ func TestPiInstallFromOneFile(t *testing.T) {
 	o.close()
 }
 
-// Pi 0.87 loads the extensions of a project only if the user trusts the project. Beside an installation for
-// all projects, the loader of a project does nothing.
+// Pi 0.87 loads a project's extensions only if the user trusts the project. If magicctx is installed for all
+// projects, the project's loader does nothing.
 func TestPiInstallForAProject(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -196,8 +187,8 @@ func TestPiInstallForAProject(t *testing.T) {
 	o.close()
 }
 
-// A user can install the packages that `task package` makes: npm installs them without a network, their
-// own command adds them to Pi, and `pi install` with the package's folder is enough as well.
+// npm installs the packages of `task package` without a network, and their command adds them to Pi. `pi
+// install` with the package's folder works, too.
 func TestPackedPiExtensionWorks(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -17,8 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A download is a machine on which somebody has downloaded one file, the program, and has no
-// configuration yet.
+// A download is a machine with one downloaded file, the program, and no configuration.
 type download struct {
 	*world
 	program string
@@ -44,7 +43,6 @@ func newDownload(t *testing.T) *download {
 	return d
 }
 
-// write replaces the program.
 func (d *download) write(content string) {
 	d.t.Helper()
 	if err := os.WriteFile(d.program, []byte(content), 0o755); err != nil {
@@ -52,7 +50,6 @@ func (d *download) write(content string) {
 	}
 }
 
-// command runs the program in the user's home, without any variable of ours.
 func (d *download) command(args ...string) string {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.ctx, d.program, args...)
@@ -64,7 +61,6 @@ func (d *download) command(args ...string) string {
 	return string(out)
 }
 
-// env is the environment of the user. OpenCode is on the PATH.
 func (d *download) env() []string {
 	d.t.Helper()
 	opencode, err := opencodetest.Binary(product.Repo)
@@ -74,12 +70,10 @@ func (d *download) env() []string {
 	return d.user.Home.Env(d.project, "PATH="+filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// log notes how long the user has needed so far.
 func (d *download) log(what string) {
 	d.t.Logf("%5.1f s: %s", time.Since(d.began).Seconds(), what)
 }
 
-// open starts an OpenCode with only the plugins of the user's configuration.
 func (d *download) open() *opening {
 	d.t.Helper()
 	oc := d.start(opencodetest.Options{
@@ -109,7 +103,6 @@ func (d *download) open() *opening {
 	return o
 }
 
-// An opening is a running OpenCode with one session.
 type opening struct {
 	*download
 	oc      *agent.OpenCode
@@ -117,10 +110,8 @@ type opening struct {
 	toasts  chan string
 }
 
-// noticeTimeout bounds the wait for a notice on a loaded machine.
 const noticeTimeout = time.Minute
 
-// wantToast waits for a notice that has all the words.
 func (o *opening) wantToast(words ...string) {
 	o.t.Helper()
 	for {
@@ -144,8 +135,6 @@ func (o *opening) wantToast(words ...string) {
 	}
 }
 
-// ask sends a prompt. It asserts that the provider got the prompt through magicctx, or without it if isManaged
-// is false.
 func (o *opening) ask(text string, isManaged bool) {
 	o.t.Helper()
 	o.prompt(o.oc, o.session, text)
@@ -153,7 +142,6 @@ func (o *opening) ask(text string, isManaged bool) {
 	o.wantInBody(requests[len(requests)-1], "§ "+text, isManaged)
 }
 
-// wantStatus types /ctx-status, and finds the answer in the session.
 func (o *opening) wantStatus() {
 	o.t.Helper()
 	status := map[string]string{"command": "ctx-status", "arguments": ""}
@@ -179,7 +167,7 @@ func (o *opening) close() {
 	o.stopHost()
 }
 
-// configuration returns the files of the user's configuration, without the files that OpenCode itself writes.
+// configuration leaves out the files that OpenCode writes.
 func (d *download) configuration() map[string]string {
 	d.t.Helper()
 	files := map[string]string{}
@@ -199,8 +187,8 @@ func (d *download) configuration() map[string]string {
 	return files
 }
 
-// With an empty home and one downloaded file, a user installs, works, and removes everything again. If the
-// file is moved or broken in between, a notice gives the remedy, and the remedy is enough.
+// With an empty home and one downloaded file, a user installs magicctx, works, and removes everything again. If
+// the file is moved or broken meanwhile, a notice names the remedy, and the remedy works.
 func TestInstallFromOneFile(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -266,8 +254,8 @@ func TestInstallFromOneFile(t *testing.T) {
 	}
 }
 
-// An installation for a project works through its loader. If the plugin is also installed for all projects,
-// it still works only once.
+// An installation for a project works through its loader. If magicctx is also installed for all projects, it
+// still works only once.
 func TestInstallForAProject(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -280,7 +268,7 @@ func TestInstallForAProject(t *testing.T) {
 	o.ask("What is the answer?", true)
 	o.close()
 
-	// Beside another plugin that prunes, magicctx stands down until that plugin is gone.
+	// While another plugin removes old content, too, magicctx changes nothing.
 	other := filepath.Join(d.project, ".opencode", "plugin", "dcp.js")
 	if err := os.MkdirAll(filepath.Dir(other), 0o755); err != nil {
 		t.Fatal(err)

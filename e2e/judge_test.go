@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// The judge follows OpenCode's own path from the array to the request. For the wires of a recorded
-// session, its result equals the requests that OpenCode sent, message by message.
+// The judge converts the array to a request with OpenCode's own code. For a recorded session, the result equals
+// OpenCode's requests, message by message.
 func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -51,8 +51,6 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	}
 }
 
-// judgeTraces lets the judge convert the wires in the traces of a harness, and compare them with the requests of
-// their sessions. dialects holds the converter of each session. judgeTraces returns the number of passes.
 func (w *world) judgeTraces(j *judge.Judge, dir, harness string, dialects map[string]string) (passes int) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))

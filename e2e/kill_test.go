@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// killSeed decides when the host is killed. Another seed gives another test:
+// killSeed decides when the host is killed:
 //
 //	go test ./e2e -run Killed -args -killseed=7
 var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which the host is killed")
@@ -21,14 +21,12 @@ var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which t
 const (
 	kills = 10
 
-	// killWindow is the range of the random delay between the arrival of a request and the kill. A step
-	// takes 0.15 s on a quiet machine, so the kill falls into the answer, the tools, the events or the
-	// next pass.
+	// killWindow is the longest delay between a request's arrival and the kill. A step takes 0.15 s on a quiet
+	// machine, so the kill hits the answer, the tools, the events or the next pass.
 	killWindow = 300 * time.Millisecond
 )
 
-// A restart of the host is invisible, whenever it happens: the provider receives the same bytes as
-// without the restart.
+// A restart of the host is invisible at any moment: the provider receives the same bytes as without the restart.
 func TestKilledHostChangesNothing(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and the fuzzer kills hosts under the shim of OpenCode")
 	testKilledHostChangesNothing(t, schema.HarnessOpenCode)
@@ -56,7 +54,6 @@ func testKilledHostChangesNothing(t *testing.T, h schema.Harness) {
 	checkBodies(t, want, got)
 }
 
-// tellAlone tells the story in this world, checks it if the host is not killed, and then destroys the world.
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
 	w.configure(`{"spending": "generous"}`) // with flat prices, every removal pays at once
@@ -90,8 +87,8 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 	return requests
 }
 
-// A killer kills the host at random moments of a session. It kills at most one host during
-// a pass. If a pass loses two hosts, the shim blames the pass and gives it up, so its prompt would differ.
+// A killer kills the host at random moments, at most once during a pass. If a pass loses two hosts, the shim
+// gives this pass up, so the prompt would differ.
 type killer struct {
 	w      *world
 	random *rand.Rand
@@ -101,14 +98,13 @@ type killer struct {
 	killed int
 }
 
-// An order is a kill that is due. Done is closed when the host is dead.
+// An order is a kill that is due. done is closed when the host is dead.
 type order struct {
 	request int
 	delay   time.Duration
 	done    chan struct{}
 }
 
-// newKiller returns a killer for a session with that many requests.
 func newKiller(w *world, requests int) *killer {
 	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), orders: make(chan order, kills), doomed: map[int]time.Duration{}}
 	// Two kills never come in neighbouring steps.
@@ -118,7 +114,6 @@ func newKiller(w *world, requests int) *killer {
 	return k
 }
 
-// play answers a session as world.play does. Meanwhile, run kills the host.
 func (k *killer) play(session string, steps []mockllm.Step) {
 	next := 0
 	answer := mockllm.InOrder(steps...)
@@ -133,8 +128,8 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 	})
 }
 
-// arrived orders the kill that follows a request. If the kill of an earlier request is late because the
-// machine is busy, arrived waits for it. So the answer waits, too.
+// arrived orders the kill that follows a request. On a busy machine, an earlier kill may be late. Then arrived,
+// and so the answer, waits for that kill.
 func (k *killer) arrived(request int) {
 	if k.late != nil {
 		<-k.late
@@ -154,7 +149,6 @@ func (k *killer) run() {
 	}
 }
 
-// kill kills the host. If none runs, it waits for one.
 func (k *killer) kill(request int) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -171,6 +165,5 @@ func (k *killer) kill(request int) {
 			k.w.t.Errorf("no host to kill after request %d: %v", request, err)
 			return
 		}
-		// No host runs now, and the shim is starting another one.
 	}
 }

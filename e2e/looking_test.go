@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The harness's own store is the same with and without magicctx, byte for byte, apart from random names and
-// times. The session is long enough for notes, for drops and for a head.
+// With and without magicctx, the harness's own store is the same, byte for byte, except random names and times.
+// The session has notes, drops and a head.
 func TestInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessOpenCode)
 }
@@ -50,7 +50,6 @@ func lineAt(lines []string, i int) string {
 	return ""
 }
 
-// lookingSession plays the session, and returns the lines of the harness's store.
 func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool) []string {
 	t.Helper()
 	const big = 6 // the number of files of 44 kB, a size that no read tool cuts
@@ -101,7 +100,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	return lines
 }
 
-// checkIsManaged asserts that magicctx has done in a session everything that could leave a trace.
+// checkIsManaged asserts that magicctx has done everything in this session that could change the harness's store.
 func (w *world) checkIsManaged(session string) {
 	w.t.Helper()
 	edits, folds := 0, 0
@@ -129,7 +128,6 @@ func (w *world) checkIsManaged(session string) {
 	}
 }
 
-// harnessStore returns all that the harness keeps of its sessions, line by line.
 func (w *world) harnessStore() []string {
 	w.t.Helper()
 	if w.harness == schema.HarnessPi {
@@ -150,7 +148,6 @@ func (w *world) harnessStore() []string {
 	return w.namedAnew(append(w.rowsOf(filepath.Join(dir, name)), w.linesOf(paths)...))
 }
 
-// linesOf returns the lines of files.
 func (w *world) linesOf(paths []string) (lines []string) {
 	w.t.Helper()
 	for _, path := range paths {
@@ -165,7 +162,6 @@ func (w *world) linesOf(paths []string) (lines []string) {
 	return lines
 }
 
-// rowsOf returns the rows of all tables of a database.
 func (w *world) rowsOf(path string) (lines []string) {
 	w.t.Helper()
 	c, err := sqlite3.Open(path)
@@ -210,15 +206,13 @@ func (w *world) rowsOf(path string) (lines []string) {
 }
 
 var (
-	// randomName matches the texts that a harness chooses at random: OpenCode's ids and names of sessions, Pi's
-	// ids, and the hashes of texts with an id.
+	// randomName matches OpenCode's ids and names of sessions, Pi's ids, and the hashes of texts with an id.
 	randomName = regexp.MustCompile(`\b[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"[0-9a-f]{8}"|\b[0-9a-f]{64}\b|"slug":"[a-z-]+"| slug=[a-z-]+`)
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
-// namedAnew replaces random names with numbers, in the order in which the names appear. It replaces times, and the
-// path of the test's directory, with placeholders. It leaves out the host's tools in the list of tools that Pi
-// stores.
+// namedAnew replaces random names with numbers, in the order of their appearance. Times and the path of the test's
+// directory become placeholders. Pi stores a list of tools; namedAnew leaves out the host's tools in this list.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}
 	for i, line := range lines {

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// product is the build that TestMain made for all tests.
 var product stage.Product
 
 func TestMain(m *testing.M) {
@@ -21,7 +20,6 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// needs skips a test whose harness cannot run on this machine.
 func needs(t *testing.T, h schema.Harness) {
 	t.Helper()
 	switch h {

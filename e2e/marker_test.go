@@ -92,7 +92,6 @@ func TestMarker(t *testing.T) {
 	}
 }
 
-// waitForMarker waits until a session has n markers whose rows are all there.
 func (k *headKeeper) waitForMarker(session string, n int) {
 	k.t.Helper()
 	path := filepath.Join(k.user.Home.Data, "opencode", "opencode.db")

@@ -22,9 +22,9 @@ func TestPiMemoryIsShared(t *testing.T) {
 	testMemoryIsShared(t, schema.HarnessPi, schema.HarnessOpenCode)
 }
 
-// The model of one harness writes a memory and a note. Later sessions of the project get the memory, in a linked worktree
-// and in the other harness, too. A session of another project gets nothing, unless both are in a workspace: then it gets what
-// the workspace shares. What the user adds on the command line while the host runs reaches the next session.
+// The model of one harness writes a memory and a note. Later sessions of the project get the memory, also in a linked
+// worktree and in the other harness. A session of another project gets only the memories that a workspace of both
+// projects shares. If the user adds a memory on the command line while the host runs, the next session gets it.
 func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	needs(t, writes)
 	needs(t, reads)
@@ -95,8 +95,7 @@ func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	}
 }
 
-// sees checks that the first request of a new session has all of the texts, and returns its requests. Without texts, it
-// must have no memory.
+// Without texts, sees checks that the request has no memory.
 func (w *world) sees(a agent.Agent, when string, texts ...string) []*mockllm.Request {
 	w.t.Helper()
 	session := w.session(a)

@@ -20,8 +20,8 @@ func TestPiNotesForLater(t *testing.T) {
 	testNotesForLater(t, schema.HarnessPi)
 }
 
-// The model postpones something until a file exists. The host finds the file, and tells the next session of the
-// project, once. The result of /ctx-aug is sent with the next prompt, and only with that prompt.
+// The model postpones work until a file exists. The host finds the file, and tells the next session of the
+// project, once. The result of /ctx-aug is sent with the next prompt only.
 func testNotesForLater(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -67,7 +67,6 @@ func testNotesForLater(t *testing.T, h schema.Harness) {
 	}
 }
 
-// until waits until the host has done something in the background.
 func (w *world) until(problem string, isDone func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !isDone(); time.Sleep(200 * time.Millisecond) {

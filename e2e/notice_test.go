@@ -27,8 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices a bust costs nothing. With the other settings of spending, content would be removed for rent,
-	// and there would be no bust under pressure.
+	// With flat prices a bust costs nothing. With another value of "spending", rent would remove the content
+	// before the pressure comes.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}
@@ -62,8 +62,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkStatusStays asserts that the answer to /ctx-status stays on the screen, and does not reach the model: in
-// OpenCode as a message that is ignored, in Pi as a line that Pi does not store.
+// The answer to /ctx-status stays on the screen and does not reach the model. OpenCode stores it as an ignored
+// message; Pi does not store it.
 func (w *world) checkStatusStays(a agent.Agent, session string, heard func() []string) {
 	w.t.Helper()
 	const status = "Context: "
@@ -93,7 +93,6 @@ func (w *world) checkStatusStays(a agent.Agent, session string, heard func() []s
 	}
 }
 
-// hear returns a function that returns the notices so far.
 func (w *world) hear(a agent.Agent) func() []string {
 	w.t.Helper()
 	if p, ok := a.(*agent.Pi); ok {
@@ -129,7 +128,6 @@ func (w *world) hear(a agent.Agent) func() []string {
 	}
 }
 
-// wantOne asserts that exactly one notice with that word comes, and that it matches.
 func (w *world) wantOne(heard func() []string, word string, want *regexp.Regexp) {
 	w.t.Helper()
 	var with []string

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model that keeps reading big files gets the hint that it could drop some of them. Each hint stands at the
-// end of content that no request has held before, and from then on it is the same in every request.
+// A model keeps reading big files, and gets hints that it could drop some of them. Each hint stands at the end
+// of content that no request has held before, and never changes.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
@@ -41,8 +41,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	for i := range big {
 		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), tool, input)
-		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes the
-		// execute threshold in the middle of the turn, but stays below the force level, so no pass busts.
+		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes
+		// the execute threshold mid-turn. It stays below the force level, so no pass busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
 			step.Usage.Read = 29_900
@@ -90,8 +90,7 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 }
 
-// notes returns the notes of the host in a request, by the id of the call whose result has the note, or by the
-// text before the note.
+// The keys are the id of the call whose result has the note, or the text before the note.
 func notes(r *mockllm.Request) map[string]string {
 	all := map[string]string{}
 	for _, m := range r.Messages {

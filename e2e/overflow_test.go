@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// limitTimeout bounds the time until an event has reached the host.
 const limitTimeout = 20 * time.Second
 
-// If a refusal names a limit, the host uses that limit until the provider accepts a larger prompt. OpenCode reports
-// both the refusal and the usage to the host.
+// If a refusal names a limit, the host uses this limit until the provider accepts a larger prompt. OpenCode
+// reports the refusal and the usage to the host.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)
 }
@@ -50,8 +49,7 @@ func testWindowIsLearnedFromTheProvider(t *testing.T, h schema.Harness) {
 	}
 }
 
-// wantLimit waits until status reports a window, because events reach the host after OpenCode has
-// answered.
+// Events reach the host after OpenCode has answered, so wantLimit waits.
 func (w *world) wantLimit(session string, tokens int, source schema.LimitSource) {
 	w.t.Helper()
 	var seen schema.SessionStatus

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// A user can install the packages that `task package` makes: npm installs them without a network, their
-// own command adds them to OpenCode, and the next prompt is tagged.
+// npm installs the packages of `task package` without a network, their command adds them to OpenCode, and the
+// next prompt is tagged.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestPackedPluginWorks(t *testing.T) {
 	}
 	w.user.Product.Host = hosts[0] // status must run the program that also serves
 
-	// The user's configuration file, beside the one that the stage writes.
+	// The stage writes a configuration file, too.
 	config := filepath.Join(w.user.Home.Config, "opencode", "opencode.jsonc")
 	if err := os.WriteFile(config, []byte("{\n  // mine\n  \"username\": \"somebody\"\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -66,18 +66,14 @@ func TestPackedPluginWorks(t *testing.T) {
 	checkTags(t, requests)
 }
 
-// A packing holds the packages for this platform: their tarballs, and a directory in which they are
-// installed.
 type packing struct {
 	once                sync.Once
 	tarballs, installed string
 }
 
-// packed is the packing of all tests, which only read it.
 var packed packing
 
-// installPacked packs the product for this platform, and installs the tarballs in an empty directory. The
-// first test that needs the packing makes it.
+// The first test that needs the packing makes it. The tests only read it.
 func (w *world) installPacked() *packing {
 	w.t.Helper()
 	packed.once.Do(func() { packed.make(w) })
@@ -112,7 +108,6 @@ func (p *packing) make(w *world) {
 	p.installed = installed
 }
 
-// run runs a command in the user's home.
 func (w *world) run(dir, name string, args ...string) {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.ctx, name, args...)

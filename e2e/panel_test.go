@@ -17,14 +17,12 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// A screen is OpenCode 1 on a terminal, with the plugins of the user's configuration.
 type screen struct {
 	*download
 	*pitest.Terminal
 	client *opencodetest.Client
 }
 
-// window is the window of the models on a screen.
 const window = 30_000
 
 func (d *download) screen(size pitest.Size) *screen {
@@ -54,7 +52,6 @@ func (d *download) screen(size pitest.Size) *screen {
 	return s
 }
 
-// open creates a session with a title, and shows it until the screen shows its panel.
 func (s *screen) open(title string) string {
 	s.t.Helper()
 	session := s.create(title)
@@ -62,7 +59,6 @@ func (s *screen) open(title string) string {
 	return session
 }
 
-// create creates a session with a title.
 func (s *screen) create(title string) string {
 	s.t.Helper()
 	var created opencodetest.Session
@@ -81,7 +77,7 @@ func (s *screen) create(title string) string {
 	return created.ID
 }
 
-// show shows a session, and waits for words on the screen. OpenCode ignores the request until its screen is complete.
+// While OpenCode's screen is incomplete, OpenCode ignores the request to show a session. So show repeats the request.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -100,7 +96,7 @@ func (s *screen) show(session string, words ...string) {
 	}
 }
 
-// say sends a prompt, and returns how full the window then is, for example "24% of 30k".
+// say returns how full the window then is, for example "24% of 30k".
 func (s *screen) say(session, text string) string {
 	s.t.Helper()
 	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -111,7 +107,6 @@ func (s *screen) say(session, text string) string {
 	return fmt.Sprintf("%.0f%% of 30k", 100*float64(usage.Prompt())/window)
 }
 
-// wait waits until the screen shows all words, and returns it.
 func (s *screen) wait(words ...string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
@@ -124,8 +119,8 @@ func (s *screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// After the installation, OpenCode 1 shows the panel: all of it beside a wide screen, and only one line below a narrow
-// one. The panel's values follow the session that is shown, also through a restart of the host.
+// OpenCode 1 shows the whole panel on a wide screen, and one line of it on a narrow screen. The panel follows
+// the session that is shown, also through a restart of the host.
 func TestPanelOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim play the panel")
@@ -169,7 +164,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The palette has the commands of magicctx. They answer in dialogs, and lead from page to page, without a turn of the model.
+// The commands in OpenCode's palette answer in dialogs. They lead from page to page, without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")
@@ -210,7 +205,6 @@ func TestPaletteOnTheScreen(t *testing.T) {
 	}
 }
 
-// choose runs a command of the palette, and waits for words on the screen.
 func (s *screen) choose(title string, words ...string) {
 	s.t.Helper()
 	s.press("\x10") // ctrl-p opens the palette
@@ -221,7 +215,7 @@ func (s *screen) choose(title string, words ...string) {
 	s.wait(words...)
 }
 
-// press types keys, and gives OpenCode the time to move the focus.
+// OpenCode needs a moment to move the focus.
 func (s *screen) press(keys string) {
 	s.t.Helper()
 	if err := s.Type(keys); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// brokenFiles are possible damages to the file of a session of Pi.
 var brokenFiles = []struct {
 	name   string
 	damage func(lines [][]byte, newest string) [][]byte
@@ -37,14 +36,14 @@ var brokenFiles = []struct {
 			fmt.Appendf(nil, entry, "0000000a", newest, `{"role":"user","content":"Was there more?"}`),
 			fmt.Appendf(nil, entry, "0000000b", "0000000a", `{"role":"hologram","content":"?","timestamp":-1}`))
 	}},
-	// After such an entry, Pi itself finds neither the conversation nor its system prompt.
+	// After this entry, Pi itself finds neither the conversation nor its system prompt.
 	{"a message without an id", func(lines [][]byte, newest string) [][]byte {
 		return append(lines, fmt.Appendf(nil, `{"type":"message","parentId":%q,"message":{"role":"user","content":"Was there more?","timestamp":-1}}`+"\n", newest))
 	}},
 }
 
-// The file of a session is damaged when Pi opens it. The model then gets the same content as without
-// magicctx, and each request either extends the previous one or is a bust with a cause.
+// Pi opens a damaged session file. The model gets the same content as without magicctx. Each request extends
+// the previous one, or is a bust with a cause.
 func TestPiBrokenSessionFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -69,7 +68,6 @@ func TestPiBrokenSessionFile(t *testing.T) {
 	checkBusts(t, managed, w.journal(session))
 }
 
-// wholeFile plays the beginning of a session, and returns its id and the lines of its file.
 func (w *world) wholeFile() (session string, lines [][]byte) {
 	w.t.Helper()
 	p := w.startPi(w.user.WithPi(product.Host, w.project, w.mock.URL()))
@@ -90,8 +88,7 @@ func (w *world) wholeFile() (session string, lines [][]byte) {
 	return session, lines[:len(lines)-1] // the file ends with a line break
 }
 
-// openEach lets a Pi open a session once for each damage to its file, and returns the next request of each.
-// Pi shows no notice, because magicctx works.
+// Pi opens the session once for each damage. magicctx works, so Pi shows no notice.
 func (w *world) openEach(o pitest.Options, whole [][]byte) (requests []*mockllm.Request) {
 	w.t.Helper()
 	p := w.startPi(o)
@@ -121,7 +118,6 @@ func (w *world) openEach(o pitest.Options, whole [][]byte) (requests []*mockllm.
 	return requests
 }
 
-// newestEntry returns the id of the newest entry in the file of a session.
 func newestEntry(t *testing.T, lines [][]byte) string {
 	t.Helper()
 	var entry struct {
@@ -135,7 +131,6 @@ func newestEntry(t *testing.T, lines [][]byte) string {
 
 var leadingTag = regexp.MustCompile(`^§\d+§ `)
 
-// textsOf returns the texts of a request's messages without their tags.
 func textsOf(r *mockllm.Request) (texts []string) {
 	for _, m := range r.Messages {
 		for _, c := range m.Content {

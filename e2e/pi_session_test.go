@@ -25,7 +25,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// piShorts are the short sessions that only Pi can have.
 var piShorts = []shortCase{
 	{name: "a reload of the extensions", test: reload},
 	{name: "another session and back", test: switchAndBack},
@@ -38,7 +37,6 @@ func TestPiShortSessions(t *testing.T) {
 	testShortSessions(t, schema.HarnessPi, slices.Concat(shorts, piShorts))
 }
 
-// wantExtended asserts that each request of a session extends the one before it.
 func (w *world) wantExtended(session string) {
 	w.t.Helper()
 	requests := w.requests(session)
@@ -103,8 +101,8 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// branchSummary leaves a branch. Pi then asks the model to summarise that branch, in a request of its own. Neither the
-// request nor the conversation in it shows any trace of magicctx.
+// If the user leaves a branch, Pi asks the model for a summary of the branch, in a separate request. magicctx
+// must not change this request.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)
@@ -129,8 +127,7 @@ func branchSummary(w *world, a agent.Agent) string {
 	return session
 }
 
-// userBash runs a command that the user types after "!". Its output reaches the model with the next
-// prompt.
+// If the user types "!" and a command, Pi sends the output with the next prompt.
 func userBash(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)
@@ -151,8 +148,8 @@ func userBash(w *world, a agent.Agent) string {
 	return session
 }
 
-// In print and json mode, standard output belongs to Pi. The extension does not change this output, and Pi
-// ends as soon as it is done.
+// In print and json mode, standard output belongs to Pi: the extension prints nothing there. Pi ends as soon as
+// it is done.
 func TestPiPrintsOnlyItsOwnOutput(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -200,10 +197,8 @@ func TestPiPrintsOnlyItsOwnOutput(t *testing.T) {
 	w.stopHost()
 }
 
-// shownTag matches a tag at the start of a text in JSON.
 var shownTag = regexp.MustCompile(`"§\d+§ `)
 
-// recordTypes returns the types of the records in a stream of JSON lines.
 func recordTypes(t *testing.T, out string) map[string]bool {
 	t.Helper()
 	types := map[string]bool{}
@@ -219,7 +214,7 @@ func recordTypes(t *testing.T, out string) map[string]bool {
 	return types
 }
 
-// While magicctx works, the extension cancels Pi's own compaction. While magicctx does not work, Pi compacts.
+// While magicctx works, the extension cancels Pi's own compaction. Without magicctx, Pi compacts.
 func TestPiCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -262,8 +257,7 @@ func TestPiCompaction(t *testing.T) {
 	}
 }
 
-// If the user asks for a compaction, Pi compacts, and the extension does not change Pi's request for the
-// summary.
+// If the user asks for a compaction, Pi compacts. The extension does not change Pi's request for the summary.
 func TestPiCompactsOnDemand(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -298,8 +292,7 @@ func TestPiCompactsOnDemand(t *testing.T) {
 	checkBusts(t, requests, w.journal(session))
 }
 
-// Pi is killed in the middle of a turn, and its session is opened again. The next request extends the
-// last one, as if nothing had happened.
+// Pi is killed during a turn, and a new Pi opens the session. The next request extends the last one.
 func TestPiKilledInATurnGoesOn(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -349,7 +342,6 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	}
 }
 
-// resume runs a Pi that continues the session of a Pi that has ended.
 func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	w.t.Helper()
 	p, err := ended.Resume(w.ctx, o)
@@ -360,8 +352,8 @@ func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	return p
 }
 
-// OpenCode and Pi work at the same time through one host, with sessions that have the same id. The host does not
-// mix them: for example, §2§ is a file's content in OpenCode's session and the output of a command in Pi's.
+// OpenCode and Pi work at the same time through one host, with equal session ids. The host does not mix the
+// sessions: §2§ is a file's content in OpenCode, and a command's output in Pi.
 func TestBothHarnessesShareAHost(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -443,7 +435,6 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 	}
 }
 
-// The commands answer in a notice, and the status line shows the session.
 func TestPiCommandsAndStatusLine(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -483,8 +474,8 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	}
 }
 
-// The judge follows Pi's own path from the array to the request. For the wires of a recorded session, its
-// result equals the requests that Pi sent, message by message.
+// The judge converts the array to a request with Pi's own code. For a recorded session, the result equals Pi's
+// requests, message by message.
 func TestJudgeConvertsAsPi(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -522,14 +513,12 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 	}
 }
 
-// typed is an input at the terminal, with the text that the screen then shows.
 type typed struct {
 	keys  string
 	shows []string
 }
 
-// onTerminal starts Pi on a terminal, and types each input when the screen shows the answer to the previous input. If
-// the machine has no program that provides a terminal, the test is skipped; in CI it fails.
+// If the machine has no program that provides a terminal, the test is skipped; in CI it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
 	p, err := pitest.StartTerminal(w.ctx, o)
@@ -544,7 +533,6 @@ func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	return p
 }
 
-// typeAll types each input when the screen shows the answer to the previous input.
 func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
@@ -561,8 +549,8 @@ func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
 	}
 }
 
-// A person sees the status line, the widget and the view on a terminal of 80 columns. Their values follow the session,
-// also through a restart of the host, and a new session starts without them.
+// A user sees the status line, the widget and the view on a terminal of 80 columns. The values follow the
+// session, also through a restart of the host. A new session starts without values.
 func TestPiScreen(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -577,8 +565,8 @@ func TestPiScreen(t *testing.T) {
 		typed{"\x1b[B\x1b[B\r", []string{"magicctx remembers nothing about this project yet."}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
-	// Pi itself shows the usage of the newest answer. This figure depends on the length of the clone's path,
-	// because the path is in the prompt.
+	// Pi shows the usage of the newest answer. The prompt holds the clone's path, so the usage depends on the
+	// path's length.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
@@ -586,8 +574,7 @@ func TestPiScreen(t *testing.T) {
 	if _, err := p.Await(ctx, fmt.Sprintf("%.1f%%/200k", float64(usage.Prompt()+usage.Output)/2000)); err != nil {
 		t.Error(err)
 	}
-	// The lines of Pi and its extensions must end at the right edge. Otherwise they would continue on the next
-	// line.
+	// If a line were wider than the screen, it would continue on the next line.
 	for _, line := range p.Lines() {
 		if strings.Contains(line, "of 200k tokens (") && !strings.HasSuffix(line, ")") {
 			t.Errorf("a line of the widget is broken: %s", line)
@@ -605,8 +592,8 @@ func TestPiScreen(t *testing.T) {
 	}
 }
 
-// Pi writes "Auto-compaction cancelled" after each turn above its threshold, as if something had gone wrong. The
-// extension replaces that line.
+// After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The
+// extension replaces this line.
 func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

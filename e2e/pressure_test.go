@@ -14,14 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The windows of the models. OpenCode's own prompt and tools take some 8,300 tokens of a window. The newest 20 calls
-// are protected from drops, and take some 8,000.
+// OpenCode's prompt and tools take about 8,300 tokens of a window. The newest 20 calls are protected from
+// drops, and take about 8,000.
 const (
 	largeWindow = 40_000
 	smallWindow = 26_000
 )
 
-// A dialectCase is one of the two dialects, with one model for each size of window.
 type dialectCase struct {
 	dialect      mockllm.Dialect
 	large, small string
@@ -32,7 +31,6 @@ var dialects = []dialectCase{
 	{mockllm.OpenAI, opencodetest.GPTModel, opencodetest.SmallGPTModel},
 }
 
-// A drive is a session that fills its window.
 type drive struct {
 	*world
 	dialectCase
@@ -42,7 +40,6 @@ type drive struct {
 	rule    string // the name of the mock's rule that answers its requests
 }
 
-// A pressureCase is a session whose content fills the window.
 type pressureCase struct {
 	name  string
 	in    []dialectCase
@@ -50,8 +47,7 @@ type pressureCase struct {
 	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 }
 
-// dialectsIn returns the dialects in which a harness plays a session. Without -all, OpenCode plays only the
-// first one, and Pi all of them, because Pi's sessions take a quarter of the time.
+// Pi is four times as fast as OpenCode, so Pi plays all dialects. Without -all, OpenCode plays only the first.
 func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():
@@ -62,7 +58,7 @@ func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	return of
 }
 
-// pressures are the sessions that every harness can have. Without -all, OpenCode has only the first two.
+// Without -all, OpenCode plays only the first two sessions.
 var pressures = []pressureCase{
 	{"to 85 percent", dialects, toForce, checkToForce},
 	{"with an image", dialects[:1], withImage, checkWithImage},
@@ -116,7 +112,6 @@ func testPressure(t *testing.T, h schema.Harness, cases []pressureCase) {
 	}
 }
 
-// withWindows returns the options for OpenCode with the shim and with models whose window is soon full.
 func (w *world) withWindows() opencodetest.Options {
 	o := w.withPlugin()
 	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
@@ -125,7 +120,6 @@ func (w *world) withWindows() opencodetest.Options {
 	return o
 }
 
-// open opens the session and makes the worker answer it.
 func (d *drive) open() {
 	d.t.Helper()
 	d.session = d.world.session(d.oc)
@@ -134,8 +128,8 @@ func (d *drive) open() {
 	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == session })
 }
 
-// task returns a prompt that no other drive has. With equal prompts, the drives would find each other's
-// prefixes in the provider's cache.
+// Each drive has another prompt. With equal prompts, a drive would find another drive's prefix in the
+// provider's cache.
 func (d *drive) task() opencodetest.Prompt {
 	return opencodetest.Prompt{Text: "What fails in job.log? (" + d.t.Name() + ")"}
 }
@@ -150,7 +144,6 @@ func (d *drive) prompt(p opencodetest.Prompt) {
 	}
 }
 
-// checkAll asserts the properties that every session must have.
 func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	d.t.Helper()
 	d.t.Cleanup(func() {
@@ -168,8 +161,8 @@ func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	checkThoughts(d.t, d.worker, requests)
 }
 
-// checkThoughts asserts that a signed thought is either unchanged or absent. The thought that led to
-// the pending calls must be there, because without it Anthropic refuses their results.
+// A signed thought must be unchanged or absent. The thought that led to the pending calls must be present:
+// without it Anthropic refuses their results.
 func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	t.Helper()
 	shown := 0
@@ -202,30 +195,24 @@ func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	}
 }
 
-// isMidTurn reports whether a request ends in tool results.
 func isMidTurn(r *mockllm.Request) bool {
 	last := r.Messages[len(r.Messages)-1]
 	return slices.ContainsFunc(last.Content, func(c mockllm.Content) bool { return c.Type == "tool_result" })
 }
 
-// relief describes the one bust that a session is expected to have.
 type relief struct {
-	cause string
-	// from and to bound the pressure at which the bust comes.
+	cause    string
 	from, to float64
 }
 
 const (
-	// protectedTags is the default of protected_tags in the configuration.
 	protectedTags = 20
-	// goalSlack is the allowed distance between the next prompt and the goal, because provider and host
-	// count tokens differently.
+	// Provider and host count tokens differently. So the next prompt may differ from the goal by goalSlack.
 	goalSlack = largeWindow / 20
 )
 
-// checkRelief asserts that the session had one relief, in the middle of a turn. The bust must
-// reach the goal of the pass, or leave only units that are protected by their age. checkRelief returns the
-// index of the bust.
+// The session must have one relief, mid-turn. The bust must reach the goal of its pass, or leave only units
+// that their age protects. checkRelief returns the index of the bust.
 func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
 	t.Helper()
 	var busts []int
@@ -256,7 +243,6 @@ func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes 
 	return at
 }
 
-// toForce raises the pressure in small steps within one turn.
 func toForce(d *drive) {
 	d.open()
 	d.worker.until(relieved(3))
@@ -269,7 +255,6 @@ func checkToForce(t *testing.T, _ *drive, requests []*mockllm.Request, passes []
 	checkRelief(t, relief{"force", 0.85, 0.95}, requests, passes)
 }
 
-// toEmergency fills the window with a single result.
 func toEmergency(d *drive) {
 	d.open()
 	d.worker.lines = func(tokens int) int {
@@ -292,7 +277,6 @@ func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passe
 	}
 }
 
-// withImage begins the session with an image. The image stays until the user's flush drops it.
 func withImage(d *drive) {
 	d.open()
 	d.worker.until(relieved(1))
@@ -320,7 +304,6 @@ func checkWithImage(t *testing.T, d *drive, requests []*mockllm.Request, passes 
 	}
 }
 
-// toSmallerWindow switches to a model whose window is too small for the session.
 func toSmallerWindow(d *drive) {
 	d.open()
 	d.worker.until(above(smallWindow * 11 / 10))
@@ -352,10 +335,8 @@ func checkToSmallerWindow(t *testing.T, d *drive, requests []*mockllm.Request, p
 	}
 }
 
-// parentHeader is the HTTP header in which OpenCode sends the id of a subagent's parent session.
 const parentHeader = "X-Parent-Session-Id"
 
-// asSubagent makes the model delegate the work to a subagent.
 func asSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
@@ -378,13 +359,12 @@ func asSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// The session of a subagent has no next turn for which a bust could wait.
+// A subagent has no next turn for which a bust could wait.
 func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
 	checkRelief(t, relief{"pressure", 0.65, 0.85}, requests, passes)
 }
 
-// The real window is smaller than the catalogue says. The provider refuses a prompt, and the session
-// goes on with the next one.
+// The real window is smaller than the catalogue says. The provider refuses a prompt, and the next prompt works.
 func TestOverflow(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in TestBoundThinking")
 	testOverflow(t, schema.HarnessOpenCode)
@@ -405,7 +385,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.overflow()
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// The worker reads as much again as before the overflow. By now the host knows the window.
+		// The worker reads the same amount again. Now the host knows the window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}
@@ -421,8 +401,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 	}
 }
 
-// overflow runs a turn until the provider refuses a prompt. That ends the turn in OpenCode. Pi asks again,
-// so the model goes on for some steps.
+// In OpenCode a refused prompt ends the turn. Pi asks again, so the model continues for some steps.
 func (d *drive) overflow() {
 	d.t.Helper()
 	d.worker.until(above(largeWindow))

@@ -23,8 +23,8 @@ func TestPiRecall(t *testing.T) {
 	testRecall(t, schema.HarnessPi)
 }
 
-// One session finds out why a build fails. When a second session meets the same error, a line at the end of the output
-// says what helped. The requests after that repeat the line, and no request of the first session has such a line.
+// One session finds out why a build fails. A second session meets the same error. A line at the end of the
+// output then says what helped, and later requests repeat the line. The first session gets no line.
 func testRecall(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -95,7 +95,6 @@ func testRecall(t *testing.T, h schema.Harness) {
 	}
 }
 
-// linesOf returns the contents of a request that end with a line about an earlier message.
 func linesOf(r *mockllm.Request) (all []string) {
 	for _, m := range r.Messages {
 		for _, c := range m.Content {

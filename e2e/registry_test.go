@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A user may also write only the package's name into the configuration. OpenCode then installs the
-// package without running install scripts. So the platform's host must not need an install script.
+// If the configuration holds only the package's name, OpenCode installs the package without its install
+// scripts. So the platform's host must need no install script.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -35,8 +35,8 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	w.wantInBody(requests[0], "§1§ Hello?", true)
 }
 
-// registry imitates an npm registry that has the packages for this platform only. It returns the registry's address. The manifests come from the directory in which the packages
-// are installed.
+// The registry holds the packages for this platform only. It takes the manifests from the directory of the
+// installed packages.
 func (w *world) registry(p *packing) string {
 	w.t.Helper()
 	manifests, err := filepath.Glob(filepath.Join(p.installed, "node_modules", "@magicctx", "*", "package.json"))

@@ -18,9 +18,9 @@ func TestSearch(t *testing.T) {
 
 func TestPiSearch(t *testing.T) { testSearch(t, schema.HarnessPi) }
 
-// The words and commands of one session are found in the next session of the project, and on the command line. The
-// running host keeps the index up to date. `magicctx-host index` adds the last answer, and sessions from before the
-// installation.
+// A search in the next session of the project, and on the command line, finds the words and commands of one
+// session. The running host updates the index. `magicctx-host index` adds the last answer, and the sessions
+// from before the installation.
 func testSearch(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -76,7 +76,6 @@ func testSearch(t *testing.T, h schema.Harness) {
 	}
 }
 
-// hostSays returns the output of a command of magicctx-host.
 func (w *world) hostSays(args ...string) string {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.ctx, w.user.Product.Host, args...)

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Two processes of one user run side by side, each with a long session.
 func TestLongSessions(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has these sessions, and TestKilledHostChangesNothing checks one of OpenCode")
 	testLongSessions(t, schema.HarnessOpenCode)
@@ -65,7 +64,6 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	}
 }
 
-// checkStory asserts the properties of a session that has told a story.
 func checkStory(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(requests) != len(s.steps()) {
@@ -80,7 +78,6 @@ func checkStory(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	checkDrops(t, s, requests, passes)
 }
 
-// checkOneHost asserts that one host serves all processes.
 func checkOneHost(t *testing.T, w *world, pids ...int) {
 	t.Helper()
 	status, err := w.user.Status(w.ctx)
@@ -103,7 +100,6 @@ func checkOneHost(t *testing.T, w *world, pids ...int) {
 	}
 }
 
-// checkToolsRan asserts that the tools of the session ran as its script says.
 func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 	t.Helper()
 	failed, err := oc.FailedCalls(w.ctx, session)
@@ -115,8 +111,8 @@ func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 	}
 }
 
-// checkBusts asserts that the journal is correct: each request extends the previous one, unless the
-// journal records its pass as a bust with a known cause.
+// The journal is correct: each request extends the previous one, or the journal records its pass as a bust with
+// a known cause.
 func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(passes) != len(requests) {
@@ -136,8 +132,8 @@ func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkCache asserts the property that saves the user money: if a pass is not a bust, its request reads
-// everything that the previous request left in the provider's cache.
+// If a pass is not a bust, its request reads from the provider's cache everything that the previous request
+// left there. This saves the user's money.
 func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i := 1; i < min(len(requests), len(passes)); i++ {
@@ -148,8 +144,7 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkDrops asserts that each drop takes effect at the first pass of the turn that follows the pressure.
-// That pass is a bust, and the drop stays.
+// A drop takes effect at the first pass of the turn after the pressure. This pass is a bust, and the drop stays.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {
@@ -182,8 +177,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil asserts that a drop takes effect in the request with the index effect. From the first request that
-// shows the content of the tag, all earlier requests must show it. The request effect and all later ones must not.
+// A drop takes effect in the request with the index effect. Earlier requests show the content of the tag, from
+// the first that has it. The request effect and later ones do not show the content.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })
@@ -199,7 +194,7 @@ func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int)
 	}
 }
 
-// journal reads the passes of a session of the world's harness. The host must not run.
+// The host must not run during journal.
 func (w *world) journal(session string) []store.PassRow {
 	w.t.Helper()
 	return w.journalOf(w.harness, session)

@@ -13,15 +13,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A shortCase is a short session. It returns the session's id.
 type shortCase struct {
-	name string
-	test func(*world, agent.Agent) (session string)
-	// unsent is the pass whose request Pi did not send to the provider, counted from 0; 0 if there is none.
+	name   string
+	test   func(*world, agent.Agent) (session string)
 	unsent int
 }
 
-// shorts are the short sessions that every harness can have.
 var shorts = []shortCase{
 	{name: "a revert", test: revert},
 	{name: "a fork", test: fork},
@@ -38,7 +35,6 @@ func TestShortSessions(t *testing.T) {
 	}, shorts...))
 }
 
-// testShortSessions runs short sessions one after the other in one process.
 func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	needs(t, h)
 	t.Parallel()
@@ -78,13 +74,11 @@ func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	}
 }
 
-// readNotes returns a step that reads the project's only file.
 func (w *world) readNotes(id string) mockllm.Step {
 	tool, input := w.tools().Read(filepath.Join(w.project, "notes.txt"), 0, 0)
 	return mockllm.Call(id, tool, input)
 }
 
-// last returns the newest request of a session.
 func (w *world) last(session string) *mockllm.Request {
 	w.t.Helper()
 	requests := w.requests(session)
@@ -94,7 +88,6 @@ func (w *world) last(session string) *mockllm.Request {
 	return requests[len(requests)-1]
 }
 
-// only returns the single request that a rule answered.
 func (w *world) only(rule string) *mockllm.Request {
 	w.t.Helper()
 	requests := w.requests(rule)
@@ -111,8 +104,8 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 	}
 }
 
-// The plugin must not change requests that OpenCode makes for itself: for titles, and for the summary
-// of its own compaction.
+// OpenCode asks the model for titles, and for the summary of its own compaction. The plugin must not change
+// these requests.
 func ownRequests(w *world, a agent.Agent) string {
 	oc := a.(*agent.OpenCode)
 	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // without a title, so that OpenCode asks for one

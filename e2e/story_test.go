@@ -13,41 +13,38 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A story is the session that most tests play. It has three turns in which a model reads, searches and
-// edits, and asks for two drops. The pressure reaches the execute threshold (65 %) at known steps.
+// Most tests play this session. In its three turns, a model reads, searches and edits, and asks for two drops.
+// The pressure reaches the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
-	// first holds the first step of each turn, counted over the whole session.
+	// first holds the first step of each turn. Steps are counted over the whole session.
 	first []int
 }
 
-// A drop is a call of ctx_reduce in the story. The drop in turn i takes effect at the first request of
-// turn i+1.
+// The model asks for drops[i] in turn i. The drop takes effect at the first request of turn i+1.
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
-	// placeholders are the tags whose drop leaves a placeholder: texts, and tools among the newest 20.
+	// placeholders are the tags whose drop leaves a placeholder: texts, and calls among the newest 20.
 	placeholders []int
-	// shell is the tag of a text. When that text is dropped, its message is empty. For some providers
-	// the whole message is then left out, without a placeholder.
+	// shell is the tag of a text. If the text is dropped, its message is empty. For some providers the whole
+	// message is then left out.
 	shell int
 	// gone is the tool call that is removed without a placeholder, followed by its tag.
 	gone    string
 	goneTag int
 }
 
-// drops are the drops of the story. The tags of the second one are given in the second turn, so that
-// the first bust cannot free them. When the second drop takes effect, its tags are older than the
-// newest 20 units, which are protected.
+// The tags of the second drop are given in the second turn, so the first bust cannot free them. When the second
+// drop takes effect, the newest 20 units are protected, and these tags are older.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
-// percentAt is the pressure that the provider reports for a step. It is low, except for the last steps
-// of the first two turns. In these steps it is between the execute threshold and the force level, so
-// that the bust has to wait until the turn is over. A drop of this story frees little. From the next
-// turn on, the reported pressure is low again, as if the drop had freed much.
+// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, the pressure is
+// between the execute threshold and the force level. So the bust waits for the end of the turn. A drop frees little
+// here. But from the next turn on, the reported pressure is low, as if the drop had freed much.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {
@@ -86,7 +83,6 @@ func (s *story) steps() (all []mockllm.Step) {
 	return all
 }
 
-// tell sends the prompts of a story, which the mock plays in a session.
 func (w *world) tell(oc agent.Agent, session string, s *story) {
 	w.t.Helper()
 	for i, turn := range s.turns {
@@ -97,7 +93,6 @@ func (w *world) tell(oc agent.Agent, session string, s *story) {
 	}
 }
 
-// storyFiles returns the project of the story.
 func storyFiles(t *testing.T) map[string]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/project.txtar")
@@ -111,8 +106,7 @@ func storyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// checkNoMessage asserts that the host sent no message of its own. OpenCode accepts such a message at a time that
-// differs from run to run, so two runs with such a message could not be compared.
+// OpenCode would accept a message of the host at a random time. Then two runs could not be compared.
 func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	for i, r := range requests {

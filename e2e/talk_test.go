@@ -22,18 +22,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// historyWindow is the window of the models in the tests of the historian, in tokens.
 const historyWindow = 64_000
 
-// A talk is a session with a historian. Each of its messages has a mark, for example "task 3:" or
-// "finding 3.7:", so that a captured request shows which messages it holds.
+// Each message of a talk has a mark, for example "task 3:" or "finding 3.7:". The mark shows which messages a
+// request holds.
 type talk struct {
 	*world
 	agent   agent.Agent
 	session string
 	name    string // the name is in each prompt of the talk, so that the historian's requests can be told apart
 	reader  *worker
-	// words is the length of a prompt and of a finding, and lines the number of lines that each step reads.
+	// words is the length of a prompt and of a finding. lines is the number of lines that each step reads.
 	words, lines int
 
 	// mu guards all fields below.
@@ -49,7 +48,6 @@ type talk struct {
 	summary store.HistorySummary
 }
 
-// withHistorian returns the options for a harness whose sessions have a historian.
 func (w *world) withHistorian() opencodetest.Options {
 	w.t.Helper()
 	w.configure(`{"historian": {"disable": false}}`)
@@ -58,8 +56,7 @@ func (w *world) withHistorian() opencodetest.Options {
 	return o
 }
 
-// talk begins a session. Each prompt for its historian shows a range of messages, and answer returns the historian's
-// answer for that range.
+// Each prompt for the historian shows a range of messages. answer returns the historian's answer for the range.
 func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}
@@ -81,8 +78,6 @@ func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mo
 
 func (k *talk) historianRule() string { return "the historian of " + k.name }
 
-// shownToHistorian returns the range of messages that a request shows, if it asks a historian about the session
-// with that name.
 func shownToHistorian(r *mockllm.Request, name string) chronicle.Range {
 	if prompt := textAt(r, 0, 0); strings.Contains(prompt, name+" task ") || strings.Contains(prompt, name+" finding ") {
 		return historiantest.RangeOf(prompt)
@@ -90,7 +85,7 @@ func shownToHistorian(r *mockllm.Request, name string) chronicle.Range {
 	return chronicle.Range{}
 }
 
-// turn plays a turn of that many steps. It adds 1 + steps messages.
+// A turn adds 1 + steps messages.
 func (k *talk) turn(steps int) {
 	k.t.Helper()
 	k.mu.Lock()
@@ -99,7 +94,7 @@ func (k *talk) turn(steps int) {
 	k.prompt(k.agent, k.session, k.said(fmt.Sprintf("task %d", k.turns)))
 }
 
-// settle waits until no run of the historian is under way, as during the pause before the user's next prompt. The
+// settle waits until no run of the historian is active, like the pause before the user's next prompt. The
 // scripted model answers at once. So without the pause, one run would last for hundreds of the model's steps.
 func (k *talk) settle() {
 	k.t.Helper()
@@ -127,13 +122,11 @@ func (k *talk) settle() {
 	}
 }
 
-// said returns a text with a mark.
 func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// answer plays the model: in each step it tells a finding and reads further lines. The provider refuses a
-// prompt above the window.
+// In each step the model tells a finding and reads more lines. The provider refuses a prompt above the window.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,7 +141,6 @@ func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	return mockllm.Step{Blocks: []mockllm.Block{finding, k.reader.read(k.lines, false)}}
 }
 
-// flush makes the next pass show all published history.
 func (k *talk) flush() {
 	k.t.Helper()
 	if err := k.agent.Command(k.ctx, k.session, "ctx-flush"); err != nil {
@@ -156,7 +148,7 @@ func (k *talk) flush() {
 	}
 }
 
-// read reads what the host has stored about the session. Neither harness nor host may run.
+// Neither harness nor host may run during read.
 func (k *talk) read() {
 	k.t.Helper()
 	k.passes = k.journal(k.session)
@@ -177,18 +169,16 @@ func (k *talk) read() {
 	}
 }
 
-// publishes returns the runs that have published, oldest first.
 func (k *talk) publishes() []work.RunRow {
 	all := slices.DeleteFunc(slices.Clone(k.runs), func(r work.RunRow) bool { return r.Status != work.Success })
 	slices.Reverse(all)
 	return all
 }
 
-// A shownHead is the head of a request.
 type shownHead struct {
 	baseline, delta string
-	// shown are the ranges of its compartments, with the archived ones joined. through is the end of the last
-	// range.
+	// shown are the ranges of the head's compartments, with archived ranges joined. through is the end of the
+	// last range.
 	shown   []chronicle.Range
 	through int
 }
@@ -199,7 +189,6 @@ var (
 	rangePattern   = regexp.MustCompile(`(\d+)(?:-(\d+))?`)
 )
 
-// headOf returns the head of a request, zero if it has none.
 func headOf(r *mockllm.Request) (h shownHead) {
 	if textAt(r, 1, 0) != history.Acknowledgement {
 		return h
@@ -227,7 +216,6 @@ func (h *shownHead) add(start, end string) {
 
 var markPattern = regexp.MustCompile(`\b(?:task \d+|finding \d+\.\d+):`)
 
-// marksBehind returns the marks of the messages after the head of a request, in their order.
 func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	first := 0
 	if h.baseline != "" {
@@ -246,8 +234,7 @@ func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	return marks
 }
 
-// checkHistory asserts that the session has lost none of its history, that the provider accepts each request,
-// and that it reads each request from its cache as expected.
+// No history may be lost. The provider must accept each request, and read it from its cache as expected.
 func (k *talk) checkHistory() {
 	k.t.Helper()
 	requests := k.requests(k.session)
@@ -306,10 +293,8 @@ func (k *talk) checkHistory() {
 	}
 }
 
-// messages returns the number of messages that the session has, without the host's own.
 func (k *talk) messages() int { return k.turns + len(k.requests(k.session)) }
 
-// checkRanges asserts that the head shows the published compartments without a gap, from the first one on.
 func (k *talk) checkRanges(request int, h shownHead) {
 	k.t.Helper()
 	starts, ends := map[int]bool{}, map[int]bool{}
@@ -326,10 +311,10 @@ func (k *talk) checkRanges(request int, h shownHead) {
 	}
 }
 
-// compartmentElement matches a rendered compartment. The compartment's text has no character that could end it.
+// The text of a compartment contains no character that could end the element.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text is only in its own element, whatever the text contains.
+// checkIsData asserts that a compartment's text stays in its element, whatever the text contains.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")
@@ -343,7 +328,6 @@ func (k *talk) checkIsData(request int, h shownHead) {
 	}
 }
 
-// explainAFailure logs passes and compartments if the test fails.
 func (k *talk) explainAFailure(requests []*mockllm.Request) {
 	k.t.Cleanup(func() {
 		if !k.t.Failed() {

@@ -23,8 +23,8 @@ func TestPiTraitIsPromoted(t *testing.T) { testTrait(t, schema.HarnessPi) }
 
 var politePrompt = regexp.MustCompile(`\[(\d+)\] U: (Please .*)`)
 
-// Three sessions show the same trait of the user. In the third one, the user consents, so the trait becomes a memory. A
-// session in another project then gets this memory.
+// Three sessions show the same trait of the user. In the third one the user consents, so the trait becomes a
+// memory. A session of another project then gets this memory.
 func testTrait(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -81,7 +81,6 @@ func testTrait(t *testing.T, h schema.Harness) {
 	w.stop(a)
 }
 
-// published returns how many compartments the historian has made.
 func (w *world) published() (n int) {
 	w.t.Helper()
 	for _, row := range w.spent().Rows {

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// checkValid asserts the rules of a provider that answers 400 to a request which breaks one of them.
+// The provider answers 400 to a request that breaks one of these rules.
 func checkValid(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	turns := turnsOf(r)
@@ -18,8 +18,7 @@ func checkValid(t *testing.T, r *mockllm.Request) {
 	checkThinkingComesFirst(t, r)
 }
 
-// turnsOf returns the messages with neighbouring tool messages joined, because in the OpenAI dialect
-// each result is a separate message.
+// In the OpenAI dialect, each result is a separate message. turnsOf joins neighbouring tool messages.
 func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	for _, m := range r.Messages {
 		if n := len(turns); m.Role == "tool" && n > 0 && turns[n-1].Role == "tool" {
@@ -31,8 +30,8 @@ func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	return turns
 }
 
-// checkRoles asserts that the user begins and that the last message asks the model for an answer. For
-// Anthropic, it also asserts that the two roles of OpenCode's requests alternate.
+// The user must begin, and the last message must ask the model for an answer. For Anthropic, the roles of
+// OpenCode's requests must also alternate.
 func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	if len(turns) == 0 {
@@ -55,8 +54,7 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// checkArcs asserts that each call has its result in the very next message, that each result has its
-// call, and that no two calls share an id.
+// Each call must have its result in the next message, and each result its call. No two calls may share an id.
 func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	var open []string // the calls of the previous message
@@ -90,7 +88,6 @@ func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// checkBlocks asserts that no message and no text is empty.
 func checkBlocks(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	for i, m := range r.Messages {
@@ -108,7 +105,6 @@ func checkBlocks(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// checkThinkingComesFirst asserts that a message has at most one block of thinking, at its start.
 func checkThinkingComesFirst(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	for i, m := range r.Messages {

@@ -29,11 +29,10 @@ import (
 var views = flag.Duration("views", 0, "measure for this long what the views cost while nothing happens, and then what they cost a request")
 
 const (
-	// maxIdle is the largest share of one core that a view may take while nothing happens.
+	// maxIdle is the largest share of one core that an idle view may take.
 	maxIdle = 0.005
-	// maxSlower is the goal for the ratio between requests with the views open and requests without.
-	maxSlower = 1.03
-	// subscribers is the number of clients that follow all sessions, besides the views.
+	// maxSlower is the highest ratio of the request times with and without open views.
+	maxSlower   = 1.03
 	subscribers = 200
 	// measured is the number of requests that are compared, after some in which the hosts warm up.
 	measured, warmUp = 600, 50
@@ -150,14 +149,12 @@ func widgetCost(t *testing.T) {
 	measure(t, []row{{"widget in Pi", pids[0], pids[1]}})
 }
 
-// A row is a view whose time is measured.
 type row struct {
 	name string
 	pid  int
 	less int // the same program without the view: its time does not count
 }
 
-// measure prints the share of one core that each view takes.
 func measure(t *testing.T, rows []row) {
 	t.Helper()
 	time.Sleep(5 * time.Second) // what starts comes to rest
@@ -183,14 +180,13 @@ func middle(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// host returns a command of the installed program, which finds the user's host.
 func (d *download) host(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(d.ctx, d.program, args...)
 	cmd.Dir, cmd.Env = d.project, d.env()
 	return cmd
 }
 
-// dashboard serves the dashboard until the test ends. It returns the process and the address that a person opens.
+// The result is the process and the address that a person opens.
 func (d *download) dashboard() (pid int, address string) {
 	d.t.Helper()
 	cmd := d.host("dashboard")
@@ -301,7 +297,7 @@ func await(t *testing.T, all []*subscriber, requests int) {
 	}
 }
 
-// A bench is a session of a shim that sends requests one after another, through the bridge.
+// A bench is the session of a shim that sends one request after another through the bridge.
 type bench struct {
 	*download
 	client   *rpc.Client
@@ -309,7 +305,6 @@ type bench struct {
 	told     int
 }
 
-// pipes are the ends of a bridge.
 type pipes struct {
 	io.Reader
 	io.WriteCloser
@@ -344,8 +339,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request adds a message of 500 words to the session, and returns how long its pass takes. The pause between two requests is
-// that of a fast model.
+// request adds a message of 500 words, and returns the duration of its pass. A fast model needs as long as the
+// pause here.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)
@@ -362,13 +357,11 @@ func (b *bench) request() time.Duration {
 	return took
 }
 
-// times are the processor times of the processes of this machine, and their parents.
 type times map[int]struct {
 	parent int
 	used   time.Duration
 }
 
-// tick is the unit of the times in /proc.
 const tick = 10 * time.Millisecond
 
 func cpuTimes(t *testing.T) times {
@@ -394,7 +387,6 @@ func cpuTimes(t *testing.T) times {
 	return all
 }
 
-// of returns the time of a process with its children.
 func (all times) of(pid int) (sum time.Duration) {
 	for child := range all {
 		for p := child; p > 1; p = all[p].parent {

@@ -19,7 +19,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The memories of the scripted week: as the model writes them, and as the dreamer leaves them.
 const (
 	zebraHelpers = "Zebra helpers go into src/zebra.go."
 	zebraAgain   = "Put all zebra helpers into src/zebra.go."
@@ -31,14 +30,13 @@ const (
 	zebraFact   = "The zebra retries go into conf/zebra.toml; there are 3."
 )
 
-// weekQuestions is the number of questions that the dreamer asks in the week, if nothing interrupts it.
+// weekQuestions counts the dreamer's questions in a week without interruptions.
 const weekQuestions = 4
 
-// weekNotes is a file as large as those that a session reads.
 var weekNotes = strings.Repeat("A line of the notes about nothing in particular.\n", 200)
 
-// A week is the scripted week of one user: five sessions in two projects, and a dreamer that works after two of them. The
-// provider answers the dreamer's questions, and can kill the host during one of them.
+// One user has five sessions in two projects, and a dreamer that works after two of them. The provider answers
+// the dreamer's questions, and can kill the host during one of them.
 type week struct {
 	*world
 	player
@@ -46,22 +44,19 @@ type week struct {
 	day     int
 	asked   int
 	killAt  int // the number of the question during which the host is killed, 0 for none
-	// isRough means that the host is killed at any moment, so nobody knows how many questions are asked twice.
+	// If isRough is true, the host may be killed at any moment, so the number of repeated questions is unknown.
 	isRough bool
 }
 
-// A player plays the parts of a week with a real host.
 type player interface {
-	// visit ends the last session, and begins one in a project. The model calls ctx_memory with some arguments. The result is
-	// what the first request of the session holds.
+	// visit ends the last session, and begins a session in a project. The model calls ctx_memory with these
+	// arguments. first is the session's first request.
 	visit(project string, calls ...map[string]any) (first string)
-	// dream runs /ctx-dream in the session until the run ends. If the host is killed, the user runs it again.
+	// dream runs /ctx-dream until the run ends. If the host is killed, the user runs the command again.
 	dream()
-	// leave ends the session.
 	leave()
-	// kill kills the host.
 	kill()
-	// prompts returns what the prompts have cost, in $.
+	// prompts returns the cost of the prompts, in $.
 	prompts() float64
 }
 
@@ -75,10 +70,9 @@ func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play f
 	return w
 }
 
-// clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
+// The file holds the difference between the host's clock and the machine's clock.
 func (w *week) clock() string { return filepath.Join(w.root, "clock") }
 
-// begin moves the clock to a day of the week.
 func (w *week) begin(day int) {
 	w.t.Helper()
 	shift := strconv.FormatInt((time.Duration(day) * 24 * time.Hour).Milliseconds(), 10)
@@ -91,7 +85,6 @@ func (w *week) begin(day int) {
 	}
 }
 
-// live plays the week.
 func (w *week) live() {
 	w.t.Helper()
 	var writes []map[string]any
@@ -121,7 +114,7 @@ func (w *week) live() {
 	w.leave()
 }
 
-// wants checks that a request has none of the texts before "+", and all of the texts after "+".
+// A request must have none of the texts before "+", and all texts after "+".
 func (w *week) wants(when, request string, texts ...string) {
 	w.t.Helper()
 	want := false
@@ -134,7 +127,7 @@ func (w *week) wants(when, request string, texts ...string) {
 	}
 }
 
-// answer answers a question of the dreamer. If isKilled is true, the host is gone.
+// If isKilled is true, the host is gone.
 func (w *week) answer(system, prompt string) (text string, isKilled bool) {
 	if w.asked++; w.asked == w.killAt {
 		w.kill()
@@ -159,7 +152,7 @@ func (w *week) answer(system, prompt string) (text string, isKilled bool) {
 	return "<none/>", false
 }
 
-// left returns what the week has left: each memory with its category and status.
+// left returns each memory of the week with its category and status.
 func (w *week) left() (all []string) {
 	w.t.Helper()
 	var exported struct {
@@ -176,7 +169,6 @@ func (w *week) left() (all []string) {
 	return all
 }
 
-// wantEnd checks what the week has left and cost.
 func (w *week) wantEnd() {
 	w.t.Helper()
 	want := []string{
@@ -215,7 +207,7 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week, and plays it again with a host that is killed during a random question. Both weeks must end
+// testWeek plays the week twice, and kills the host during a random question of the second. Both weeks must end
 // with the same result. With a budget of $0, the dreamer asks nothing, but all prompts are sent.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {

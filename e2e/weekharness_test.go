@@ -33,7 +33,6 @@ func testWeekIn(t *testing.T, h schema.Harness) {
 	})
 }
 
-// A staged player plays a week with a real harness, which is started for each session.
 type staged struct {
 	*week
 	agent    agent.Agent

@@ -23,7 +23,8 @@ func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
 
-// The harness is gone during a random question, and its host with it. The user starts it again, and the end is the same.
+// The harness ends during a random question, and so does its host. The user starts the harness again, and the
+// week ends with the same result.
 func TestWeekWithoutItsHarness(t *testing.T) {
 	t.Parallel()
 	killAt := 1 + rand.New(rand.NewPCG(*killSeed, 3)).IntN(weekQuestions)
@@ -32,7 +33,7 @@ func TestWeekWithoutItsHarness(t *testing.T) {
 	w.wantEnd()
 }
 
-// The host is killed at a random moment after each /ctx-dream, also between two tasks or when all are done.
+// The host is killed at a random moment after each /ctx-dream, even between two tasks or after the last one.
 func TestRoughWeekOverAPipe(t *testing.T) {
 	rounds := 2
 	if suite.All() {
@@ -52,10 +53,10 @@ func TestRoughWeekOverAPipe(t *testing.T) {
 	}
 }
 
-// rough is about as long as a run takes, so that the kills hit each part of a run.
+// A run takes about 60 ms, so the kills hit each part of a run.
 const rough = 60 * time.Millisecond
 
-// A pipe is a harness that starts a host of its own for each session.
+// A pipe is a harness that starts one host for each session.
 type pipe struct {
 	*week
 	host     *exec.Cmd
@@ -71,7 +72,6 @@ type pipe struct {
 	delays   []time.Duration // each command takes one of them: the host is killed this long after the command
 }
 
-// A usage is the usage of a request, in tokens.
 type usage struct{ input, output, read, write int }
 
 func (u usage) dollars() float64 {
@@ -87,7 +87,6 @@ func (p *pipe) prompts() (dollars float64) {
 	return dollars
 }
 
-// connect starts the host, and opens the project.
 func (p *pipe) connect() {
 	p.t.Helper()
 	p.host = exec.CommandContext(p.ctx, p.user.Product.Host, "stdio", "--solo", "--data-dir", p.user.DataDir)
@@ -120,7 +119,6 @@ func (p *pipe) connect() {
 	}
 }
 
-// handle answers the calls of the host.
 func (p *pipe) handle(told chan<- string, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodModelLimits:
@@ -147,7 +145,6 @@ func (p *pipe) handle(told chan<- string, method string, params json.Value) (any
 	return schema.Empty{}, nil
 }
 
-// answerOf returns an answer in OpenCode's format.
 func answerOf(id, text string, u usage) string {
 	return fmt.Sprintf(`{"info":{"id":%q,"role":"assistant","providerID":"anthropic","modelID":"claude-sonnet-4-5","finish":"stop",`+
 		`"tokens":{"input":%d,"output":%d,"cache":{"read":%d,"write":%d}}},"parts":[{"id":"p-%s","type":"text","text":%s}]}`,
@@ -166,7 +163,7 @@ func (p *pipe) command(arguments string) (said schema.CommandExecuteResult, err 
 	return said, err
 }
 
-// visit plays a session of ten requests, as long as those of a usual turn.
+// A usual turn has about ten requests.
 func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 	p.t.Helper()
 	p.leave()
@@ -208,7 +205,7 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 
 func (p *pipe) dream() {
 	p.t.Helper()
-	// The host can ask its first question, and be killed, before it has answered the command.
+	// The host may ask its first question, and be killed, before it has answered the command.
 	if _, err := p.command(""); err != nil && (p.killAt == 0 || p.asked != p.killAt) {
 		p.t.Fatal(err)
 	}
@@ -231,7 +228,7 @@ func (p *pipe) dream() {
 	}
 }
 
-// revive starts a host in place of the killed one, and runs the command again. It returns what the command said.
+// revive starts a new host in place of the killed one, runs the command again, and returns its answer.
 func (p *pipe) revive() string {
 	p.t.Helper()
 	_ = p.client.Close(p.ctx) // the connection has ended already

@@ -12,10 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// guidanceHeading is the heading of the text that explains the plugin to the model.
 const guidanceHeading = "## Magic Context"
 
-// play makes the mock answer a session's requests with steps, in order.
 func (w *world) play(session string, steps ...mockllm.Step) {
 	w.mock.AddRule(mockllm.Rule{
 		Name:   session,
@@ -24,13 +22,11 @@ func (w *world) play(session string, steps ...mockllm.Step) {
 	})
 }
 
-// requests returns the requests of a session's conversation. It leaves out titles and summaries, which
-// other rules answer.
+// Other rules answer the requests for titles and summaries.
 func (w *world) requests(session string) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
 }
 
-// checkRequest asserts the properties of every request of a conversation.
 func checkRequest(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	checkValid(t, r)
@@ -38,7 +34,7 @@ func checkRequest(t *testing.T, r *mockllm.Request) {
 	checkBreakpoints(t, r)
 }
 
-// checkGuidance asserts that the model gets the explanation of tags exactly once.
+// The model must get the explanation of tags exactly once.
 func checkGuidance(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	if n := strings.Count(strings.Join(r.System, "\n"), guidanceHeading); n != 1 {
@@ -46,7 +42,6 @@ func checkGuidance(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// maxBreakpoints is the number of breakpoints that Anthropic allows in a request.
 const maxBreakpoints = 4
 
 // checkBreakpoints asserts that the prompt is cached up to its very end.
@@ -63,8 +58,8 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// extends reports whether b begins with all blocks of a, regardless of cache markers. If it does not, the
-// result where describes the first block that differs.
+// extends ignores cache markers. If b does not begin with all blocks of a, where describes the first block that
+// differs.
 func extends(a, b *mockllm.Request) (where string, ok bool) {
 	for i, block := range a.Blocks {
 		if i == len(b.Blocks) {
@@ -77,13 +72,10 @@ func extends(a, b *mockllm.Request) (where string, ok bool) {
 	return "", true
 }
 
-// A unit is one taggable piece of a prompt as the provider sees it.
 type unit struct {
-	// id distinguishes the unit from all others, independent of its tag. It is the id of a call, or the
-	// text.
-	id  string
-	tag int
-	// isDropped is true if only a placeholder is left.
+	// id is the id of a call, or the text. It does not depend on the tag.
+	id        string
+	tag       int
 	isDropped bool
 }
 
@@ -92,7 +84,6 @@ var (
 	droppedPattern = regexp.MustCompile(`^\[dropped §(\d+)§\]$`)
 )
 
-// units returns the tagged and the dropped units of a request.
 func units(r *mockllm.Request) (all []unit) {
 	for _, m := range r.Messages {
 		for _, c := range m.Content {
@@ -118,7 +109,6 @@ func units(r *mockllm.Request) (all []unit) {
 	return all
 }
 
-// tagsShown returns the tags whose content a request still shows.
 func tagsShown(r *mockllm.Request) map[int]bool {
 	shown := map[int]bool{}
 	for _, u := range units(r) {
@@ -129,7 +119,6 @@ func tagsShown(r *mockllm.Request) map[int]bool {
 	return shown
 }
 
-// checkTags asserts that a unit keeps its tag, and that no tag belongs to two units.
 func checkTags(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	tags, ids := map[string]int{}, map[int]string{}
@@ -152,7 +141,6 @@ func checkTags(t *testing.T, requests []*mockllm.Request) {
 	}
 }
 
-// checkBodies asserts that two runs sent the same bytes.
 func checkBodies(t *testing.T, want, got []*mockllm.Request) {
 	t.Helper()
 	if len(want) != len(got) {

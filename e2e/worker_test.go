@@ -17,47 +17,42 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/script"
 )
 
-// A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
-// prompts that it receives. So pressure comes from real content, and a bust relieves it.
+// A worker is a model that reads a log until it has read enough. The size of the prompts decides its answers.
+// So pressure comes from real content, and a bust relieves it.
 type worker struct {
-	// dialect is the wire format. The worker thinks, and signs its thinking, only in Anthropic's dialect.
+	// The worker thinks, and signs its thinking, only in Anthropic's dialect.
 	dialect mockllm.Dialect
 	project string
 	tools   script.Tools
 
 	// mu guards all fields below.
 	mu sync.Mutex
-	// enough reports whether the turn is over after a request of this size.
+	// enough reports whether the turn ends after a request of this size.
 	enough func(tokens int) bool
-	// lines returns the number of lines that each call of the next step reads.
-	lines func(tokens int) int
-	// window is the size from which the provider refuses a prompt, 0 if it never does.
+	lines  func(tokens int) int
+	// From this size on, the provider refuses a prompt; 0 means never.
 	window  int
 	refused int
-	// thinksAgain gives some answers a second thought, right after the first one or after a text.
+	// If thinksAgain is true, some answers have a second thought, right after the first one or after a text.
 	thinksAgain bool
-	// drops are the tags that the next step asks to drop.
-	drops string
-	// hangs is the number of requests up to the one whose answer never ends. When that request comes,
-	// hanging is closed. busy is the number of requests that the provider refuses because it is busy.
+	drops       string
+	// hangs counts down with each request. At 0, hanging is closed, and the answer never ends. As long as busy
+	// counts down, the provider refuses requests because it is busy.
 	hangs   int
 	hanging chan<- struct{}
 	busy    int
-	// arrived is called for each request with its number, from 0.
 	arrived func(n int)
 	step    int
 	calls   int
-	// thoughts are all thoughts so far, thought is the newest, and thoughtOf maps a call to the thought
-	// that led to it.
+	// thoughtOf maps a call to the thought that led to the call.
 	thoughts  map[thought]bool
 	thought   thought
 	thoughtOf map[string]thought
 }
 
 const (
-	// logLines is the number of lines that the worker has to read.
 	logLines = 4_000
-	// callsPerStep calls that read usualLines show some 900 tokens together. A call that reads largeLines shows 8,000.
+	// Two calls of usualLines show about 900 tokens together. One call of largeLines shows 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640
@@ -70,8 +65,7 @@ func (w *world) worker(d mockllm.Dialect) *worker {
 	}
 }
 
-// logFiles returns the project of a worker. All lines differ from each other. For these texts, the host
-// and the provider count about the same number of tokens.
+// All lines differ. For these texts, host and provider count about the same number of tokens.
 func logFiles() map[string]string {
 	var b strings.Builder
 	for i := range logLines {
@@ -80,7 +74,6 @@ func logFiles() map[string]string {
 	return map[string]string{"job.log": b.String()}
 }
 
-// answer returns the worker's answer to a request.
 func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,11 +118,11 @@ func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	return mockllm.Step{Blocks: blocks}
 }
 
-// A thought holds the part of a thinking block that a provider checks when the block comes back: a text
-// with its signature, or redacted data, whose text only the provider can read.
+// A provider checks a thinking block that comes back: its text with the signature, or redacted data, whose text
+// only the provider can read.
 type thought struct{ text, signature string }
 
-// think returns the thinking at the start of a step. From time to time the provider redacts its text.
+// Sometimes the provider redacts the text of a thought.
 func (k *worker) think() []mockllm.Block {
 	if k.dialect != mockllm.Anthropic {
 		return nil
@@ -153,7 +146,6 @@ func (k *worker) think() []mockllm.Block {
 	return []mockllm.Block{block}
 }
 
-// read returns a call that reads the next lines, through the shell or with the read tool.
 func (k *worker) read(lines int, shell bool) mockllm.Block {
 	id := fmt.Sprintf("toolu_%05d", k.calls)
 	first := k.calls*usualLines%(logLines-lines) + 1
@@ -170,7 +162,6 @@ func (k *worker) read(lines int, shell bool) mockllm.Block {
 	return mockllm.Tool(id, tool, input)
 }
 
-// refusal is a provider's answer to a prompt that is too long.
 func refusal(d mockllm.Dialect, tokens, window int) mockllm.Step {
 	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, window)
 	if d == mockllm.OpenAI {
@@ -180,7 +171,6 @@ func refusal(d mockllm.Dialect, tokens, window int) mockllm.Step {
 	return mockllm.Fail(http.StatusBadRequest, "invalid_request_error", message)
 }
 
-// until makes the worker stop when enough returns true.
 func (k *worker) until(enough func(tokens int) bool) *worker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -188,10 +178,8 @@ func (k *worker) until(enough func(tokens int) bool) *worker {
 	return k
 }
 
-// above is true for a prompt larger than the given size.
 func above(tokens int) func(int) bool { return func(n int) bool { return n > tokens } }
 
-// steps is true after that many steps with calls.
 func steps(n int) func(int) bool {
 	return func(int) bool {
 		n--
@@ -199,7 +187,6 @@ func steps(n int) func(int) bool {
 	}
 }
 
-// recovered is true n steps after the provider has refused a prompt.
 func (k *worker) recovered(n int) func(int) bool {
 	return func(int) bool {
 		if k.refused > 0 {
@@ -209,7 +196,6 @@ func (k *worker) recovered(n int) func(int) bool {
 	}
 }
 
-// relieved is true n steps after a prompt was smaller than the previous one.
 func relieved(n int) func(int) bool {
 	before, left := 0, -1
 	return func(tokens int) bool {
@@ -224,13 +210,11 @@ func relieved(n int) func(int) bool {
 	}
 }
 
-// serve makes the worker answer the requests that match.
 func (k *worker) serve(w *world, rule string, match func(*mockllm.Request) bool) {
 	w.mock.AddRule(mockllm.Rule{Name: rule, Match: match, Answer: k.answer})
 }
 
-// picture returns a small image such as a user pastes. It is large enough for magicctx to count it as
-// an image.
+// The image is large enough for magicctx to count it as an image.
 func picture(t *testing.T) opencodetest.File {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 24, 24))

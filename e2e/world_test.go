@@ -19,33 +19,31 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// testTimeout bounds a whole test, on a machine that also runs other tests.
+// testTimeout allows for other tests on the same machine.
 const testTimeout = 10 * time.Minute
 
-// A world is a user's machine: the user, a project, and the model's provider.
 type world struct {
 	t       *testing.T
 	harness schema.Harness // the harness that launch starts and whose journal is read
-	// thinks is true if the scripted models begin each turn with a thought. Pi then asks the provider to think.
+	// If thinks is true, the scripted models begin each turn with a thought. Pi then asks the provider to think.
 	thinks  bool
 	ctx     context.Context
 	root    string
 	user    *stage.User
 	project string
 	mock    *mockllm.Server
-	// isGone is true after the world was destroyed. Then kept holds its logs.
+	// isGone is true after the world was destroyed. kept then holds its logs.
 	isGone bool
 	kept   map[string]string
 }
 
-// newWorld creates a world of OpenCode at root.
 func newWorld(t *testing.T, root string, files map[string]string) *world {
 	t.Helper()
 	return newWorldOf(t, schema.HarnessOpenCode, root, files)
 }
 
-// newWorldOf creates a world at root. Two worlds that use the same root one after the other have the same
-// paths, so paths cannot make their requests differ.
+// Two worlds that use the same root one after the other have equal paths. So the paths cannot make their
+// requests differ.
 func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
@@ -68,7 +66,7 @@ func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]st
 	return w
 }
 
-// configure writes the user's magicctx.jsonc. Settings that do not name the historian switch it off.
+// If the settings do not name the historian, configure switches it off.
 func (w *world) configure(settings string) {
 	w.t.Helper()
 	if !strings.Contains(settings, "historian") {
@@ -79,7 +77,6 @@ func (w *world) configure(settings string) {
 	}
 }
 
-// addProject creates another project of the same user.
 func (w *world) addProject(name string, files map[string]string) string {
 	w.t.Helper()
 	dir := filepath.Join(w.root, name)
@@ -89,24 +86,20 @@ func (w *world) addProject(name string, files map[string]string) string {
 	return dir
 }
 
-// bare returns the options for OpenCode without the shim, in the world's project.
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// withFlatPrices returns the options for OpenCode with the shim, at prices with which every bust pays off.
-// The stories need such prices, because they drop little and their pressure exists only in the reported
-// usage.
+// With flat prices every bust pays off. The stories need these prices: they drop little, and only the reported
+// usage shows pressure.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true
 	return o
 }
 
-// withPlugin returns the options for OpenCode with the shim.
 func (w *world) withPlugin() opencodetest.Options {
 	return w.user.WithPlugin(product.Host, w.project, w.mock.URL())
 }
 
-// tools are the tools of the world's harness.
 func (w *world) tools() script.Tools {
 	switch w.harness {
 	case schema.HarnessPi:
@@ -117,14 +110,13 @@ func (w *world) tools() script.Tools {
 	return script.OpenCode
 }
 
-// bash returns a step that runs a command in the shell.
 func (w *world) bash(id, command string) mockllm.Step {
 	tool, input := w.tools().Bash(command, "Run it")
 	return mockllm.Call(id, tool, input)
 }
 
-// launch runs the world's harness until the test ends or stop is called. The options are OpenCode's. For a
-// Pi, only their limits, prices and environment count.
+// launch runs the harness until the test ends or stop is called. For Pi, only the limits, prices and
+// environment of the options count.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	switch w.harness {
@@ -141,8 +133,6 @@ func (w *world) launch(o opencodetest.Options) agent.Agent {
 	return w.start(o)
 }
 
-// piOptions translates options for OpenCode into options for a Pi with the shim: it takes over the settings
-// for models and plugins.
 func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	p := w.user.BarePi(w.project, w.mock.URL())
 	if len(o.Plugins) > 0 {
@@ -155,8 +145,7 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
-// relaunch runs the harness again after it has ended. It goes on with the sessions of the ended process. A Pi
-// has to be told which sessions these are.
+// relaunch continues the sessions of the ended process. Pi has to be told which sessions these are.
 func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	before, ok := ended.(*agent.Pi)
@@ -171,7 +160,6 @@ func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent 
 	return p
 }
 
-// startPi runs Pi until the test ends or stop is called.
 func (w *world) startPi(o pitest.Options) *agent.Pi {
 	w.t.Helper()
 	p, err := agent.StartPi(w.ctx, o)
@@ -182,7 +170,6 @@ func (w *world) startPi(o pitest.Options) *agent.Pi {
 	return p
 }
 
-// start runs OpenCode until the test ends or stop is called.
 func (w *world) start(o opencodetest.Options) *agent.OpenCode {
 	w.t.Helper()
 	started, err := opencodetest.Start(w.ctx, o)
@@ -194,7 +181,6 @@ func (w *world) start(o opencodetest.Options) *agent.OpenCode {
 	return oc
 }
 
-// watch ends an agent when the test ends, and shows its logs if the test has failed.
 func (w *world) watch(oc agent.Agent) {
 	w.t.Cleanup(func() {
 		logs := w.kept
@@ -229,7 +215,6 @@ func (w *world) stopHost() {
 	}
 }
 
-// destroy ends all processes of the world and empties its root for the next world.
 func (w *world) destroy(oc agent.Agent) {
 	w.t.Helper()
 	w.stop(oc)
@@ -238,7 +223,6 @@ func (w *world) destroy(oc agent.Agent) {
 	suite.Remove(w.t, w.root)
 }
 
-// session creates a session.
 func (w *world) session(oc agent.Agent) string {
 	w.t.Helper()
 	id, err := oc.Begin(w.ctx)
@@ -248,7 +232,6 @@ func (w *world) session(oc agent.Agent) string {
 	return id
 }
 
-// prompt runs one turn.
 func (w *world) prompt(oc agent.Agent, session, text string) {
 	w.t.Helper()
 	if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -256,7 +239,6 @@ func (w *world) prompt(oc agent.Agent, session, text string) {
 	}
 }
 
-// logs returns the logs of OpenCode, the shims and the host, by file name.
 func (w *world) logs() map[string]string {
 	w.t.Helper()
 	logs := map[string]string{}

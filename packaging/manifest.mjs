@@ -1,4 +1,3 @@
-// The manifests of the npm packages that are published.
 
 /** The platforms of the host, in npm's words (os, cpu) and in Go's (GOOS, GOARCH). */
 export const platforms = [
@@ -19,24 +18,24 @@ export const hostPackage = ({ os, cpu }) => `@magicctx/host-${os}-${cpu}`
 export const hostBinary = ({ os }) => (os === "win32" ? "magicctx-host.exe" : "magicctx-host")
 
 /**
- * The shim's published manifest. Source is the manifest of its workspace; the result leaves out everything that only
- * the build needs.
+ * Source is the manifest of the shim's workspace. The published manifest leaves out everything that only the build
+ * needs.
  */
 export function shimManifest(source) {
   const { scripts, devDependencies, private: isPrivate, ...published } = source
   return {
     ...published,
     publishConfig,
-    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name. The packages share it, because
-    // people and messages name it, and because one host serves all harnesses.
+    // All packages share one bin, because people and messages name it, and because one host serves all
+    // harnesses. With only one bin, `npx @magicctx/opencode install opencode` needs no name.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package that fits and skips the others. It needs no install script, and the harnesses run none
-    // when they install a plugin.
+    // npm installs the package that fits and skips the others. The harnesses run no install script when they
+    // install a plugin, and none is needed.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
 
-/** The manifest of one platform's host. It has no `exports`, because the shim resolves its package.json. */
+/** The shim resolves the package.json of the host's package, so the manifest has no `exports`. */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source
   return {

@@ -4,8 +4,7 @@
 //   node packaging/pack.mjs --all      all platforms
 //   node packaging/pack.mjs --out DIR  to DIR
 //
-// The version comes from the manifests of the shims, which agree on it. The same sources, Go, npm and Node produce the same
-// bytes.
+// The version comes from the manifests of the shims. The same sources, Go, npm and Node produce the same bytes.
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,7 +21,7 @@ const shims = [
 ]
 const binaryLimitBytes = 32_000_000
 
-/** Packs the shims and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
+/** Returns a line for each tarball. */
 export function pack(chosen, out) {
   const sources = shims.map(({ folder }) => JSON.parse(readFileSync(join(repository, "adapters", folder, "package.json"), "utf8")))
   const [source] = sources
@@ -43,7 +42,7 @@ function stageHost(folder, source, platform) {
   mkdirSync(dirname(binary), { recursive: true })
   const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
   const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
-  // The flags are those of the Taskfile, so the build cache serves both. -buildvcs=false keeps the state of the
+  // The Taskfile has the same flags, so both share the build cache. -buildvcs=false keeps the state of the
   // checkout out of the binary.
   run("go", ["build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
   chmodSync(binary, 0o755)
@@ -55,12 +54,12 @@ function stageHost(folder, source, platform) {
   return folder
 }
 
-/** The licence texts of Go and of all modules in the host. They must be shipped with it. */
+/** The host must be shipped with the licence texts of Go and of all its modules. */
 function notices({ goos, goarch }) {
   return run("go", ["run", "-C", "tools", "./release", "-notices", `${goos}/${goarch}`], { cwd: repository })
 }
 
-/** Settings that must not depend on the machine: no C, and the oldest processors of each kind. */
+/** These settings must not depend on the machine: no C, and the oldest processors of each kind. */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
 function stageShim(folder, shim, source) {
@@ -82,7 +81,7 @@ function tarball(folder, out) {
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", out, folder], { shell: process.platform === "win32" }),
   )
   for (const { path, mode } of files) {
-    // The mode must be right in the tarball: there are no install scripts that could set it later.
+    // No install script could set the mode later, so it must be right in the tarball.
     if (/^(bin|dist\/launcher)/.test(path) && (mode & 0o111) !== 0o111) {
       throw new Error(`${filename}: ${path} is not executable; pack on Linux or macOS`)
     }

@@ -1,5 +1,5 @@
-// Packs this machine's platform, installs it like a user who has no network and no tools but Node, and uses the
-// result.
+// Packs this machine's platform, installs it like a user without network and with no tools but Node, and uses
+// the result.
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -96,7 +96,7 @@ test("npx magicctx-host runs the packaged host, and exits as it does", () => {
 
 test("npx @magicctx/opencode installs, with arguments and without", () => {
   const { status, stdout, stderr } = run("npx", ["@magicctx/opencode"])
-  // There is no terminal to ask on, so it shows the change and stops.
+  // Without a terminal to ask on, the command shows the change and stops.
   assert.equal(status, 1, stdout + stderr)
   assert.match(stdout, /opencode-shim\/index\.js/)
   assert.match(stderr, /no terminal to ask on/)
@@ -116,7 +116,6 @@ test("npx @magicctx/pi installs for Pi", () => {
   assert.match(stderr, /no terminal to ask on/)
 })
 
-// Calls the plugin as OpenCode does, and prints the names of the tools that the plugin got from its host.
 const harness = `
   const { default: plugin } = await import(${JSON.stringify(pathToFileURL(join(shimDir, "dist", "index.js")).href)})
   const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }
@@ -124,7 +123,7 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  // The state directory is new each time, because the plugin remembers the answers of earlier hosts there.
+  // The plugin remembers the answers of earlier hosts in the state directory. So each call gets a new directory.
   const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
   const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")
@@ -135,7 +134,6 @@ test("the installed plugin finds the installed host", () => {
   assert.ok(registeredTools().includes("ctx_reduce"))
 })
 
-// Calls the extension as Pi does when a process starts and ends, and prints the names of its tools.
 const piHarness = `
   const { default: extension } = await import(${JSON.stringify(pathToFileURL(join(piDir, "dist", "index.js")).href)})
   const handlers = [], tools = []
@@ -180,7 +178,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(echo, "close"), [7, null])
   assert.equal(printed, "from stdin 2:a b\n")
 
-  // The loop ends by itself. If the launcher loses the signal, this test must fail rather than hang.
+  // If the launcher loses the signal, this test must fail and not hang. So the loop ends after some seconds.
   const caught = start(`trap 'exit 9' TERM; echo ready; for i in $(seq 200); do sleep 0.05 >&-; done`)
   await once(caught.stdout, "data")
   caught.kill("SIGTERM")
@@ -190,7 +188,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(killed, "exit"), [null, "SIGINT"])
 })
 
-// This test must be the last, because it removes the host.
+// This test removes the host, so it must be the last.
 test("without its platform's host the plugin stays quiet, and the launcher says what to do", () => {
   rmSync(hostDir, { recursive: true })
   assert.deepEqual(registeredTools(), [])

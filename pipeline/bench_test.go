@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// longSession returns n raw messages, most of them with 3.5 KB of tool output.
 func longSession(n int) []json.Value {
 	line := "  const value = compute(12, 34, 56)\\n"
 	output := strings.Repeat(line, 3500/len(line))
@@ -34,7 +33,6 @@ func benchSession(state *frozen.State) *Session {
 	return NewSession(Config{Options: render.Options{Codec: transcript.OpenCode{}, Prefixes: true}, CountText: tokens.Count, CountFile: tokens.Image}, Meta{}, state)
 }
 
-// BenchmarkResync measures a resync on a warm database, where every unit is known.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -51,8 +49,6 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady measures a steady pass that adds one step to a session of n
-// messages.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -70,8 +66,6 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// BenchmarkDecide measures the decision of a bust under pressure, in a session of n
-// messages.
 func BenchmarkDecide(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -11,30 +11,23 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt
-// that the block was produced for. The host identifies this prompt by the number of the preamble and the hash chain of
-// the wire. So it needs no list of changes that invalidate thinking: the thinking of a message is lost if the
-// preamble's number or the chain before the message changes. If a message has no binding, for example because it was
-// answered without the host, its thinking is not sent.
+// that the block was produced for. The host identifies this prompt by the number of the preamble and the hash chain
+// of the wire. The thinking of a message is lost if the preamble's number or the chain before the message changes. If
+// a message has no binding, for example because it was answered without the host, its thinking is not sent.
 
-// promptID names a prompt by its preamble and the chain of its messages, for example
-// "3.9f86d0…".
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token returns the name of a pass's wire, which the client treats as opaque. newest is the key of the array's last
-// message that is not nameless (transcript.Message). The token includes it, because a binding is for the answer to
-// exactly this message. The chain alone does not name it: a message that is left out of the wire does not change the
-// chain.
+// token names a pass's wire. The client does not interpret it. newest is the key of the array's last message that is
+// not nameless (transcript.Message). The chain does not name a message that the wire leaves out.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
-// newestID returns the end of a token. This end names the array's last message.
 func newestID(newest string) string {
 	sum := sha256.Sum256([]byte(newest))
 	return "." + hex.EncodeToString(sum[:8])
 }
 
-// newestNamed returns the key of the last message that is not nameless, among the first n.
 func (s *array) newestNamed(n int) string {
 	for n--; n >= 0; n-- {
 		if h := &s.entries[n].header; !h.nameless {
@@ -44,15 +37,13 @@ func (s *array) newestNamed(n int) string {
 	return ""
 }
 
-// TookBack reports whether the user has reverted the message with which the newest request ended: the array does not
-// hold this message, and is shorter than the request. If the client did not report a token, TookBack returns false.
+// TookBack reports whether the user has reverted the message with which the newest request ended.
 func (s *memo) TookBack() bool {
 	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether the thinking of entry i still follows the prompt that it was produced for. The argument before
-// is the chain of everything that the request sends before the entry. If the entry is new and answers the newest
-// request, holds binds its thinking to the prompt of this request.
+// holds reports whether the thinking of entry i still follows the prompt that it was produced for. If the entry is
+// new and answers the newest request, holds binds its thinking to the prompt of this request.
 func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -77,9 +68,8 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of an answer that is complete but not yet part of any array, and returns the binding to
-// store. state and wire are those after the session's newest pass. sent is the token of the answer's request. If sent
-// names another wire, BindAnswer does nothing.
+// BindAnswer binds the thinking of a complete answer that no array holds yet, and returns the binding to store. If
+// sent, the token of the answer's request, names another wire, nothing happens.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
@@ -90,13 +80,12 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered is called for a session that is a copy. It takes those prompts of the original whose answer the original had
-// in no array, because it was forked or compacted directly after the answer (F6 in docs/defects.md). If the copy has an
-// unknown answer after one of these prompts, the answer's thinking is valid.
+// prompts are prompts of the original whose answer no array of the original held, for example after a fork directly
+// after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these has valid thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
-// isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
-// to be left out. Settle corrects a wrong guess, at the price of a second rendering.
+// isUnboundAtSight guesses, before the chain is known, whether the thinking of e has to be left out. settle corrects
+// a wrong guess, at the price of a second rendering.
 func (s *memo) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
@@ -105,9 +94,8 @@ func (s *memo) isUnboundAtSight(e *entry) bool {
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
-// hasLostThinking reports whether the thinking of e was lost in an earlier pass. It
-// reads the frozen state and not the rendering, because a restarted host decides
-// before it has rendered anything.
+// A restarted host decides before it has rendered anything, so hasLostThinking reads the frozen state and not the
+// rendering.
 func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false
@@ -119,11 +107,9 @@ func (s *content) hasLostThinking(e *entry) bool {
 // Unstore records that a binding could not be stored. The next committed pass stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
-// Unstored returns the bindings made since the last committed pass.
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking the first n messages of the wire lose if the argument after becomes
-// the setup. If the model binds its thinking, a new preamble invalidates all thinking.
+// lostWith estimates how many tokens of thinking the first n messages of the wire lose if after becomes the setup.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -141,14 +127,12 @@ func (s *content) lostWith(after frozen.Setup, n int) int {
 	return tokens
 }
 
-// units finds the units of a frozen state, with or without additions laid over it.
 type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking reports whether the wire of these units still holds the thinking of e. Thinking is removed in three
-// ways: with its message, if the head covers the message or it is a shell; by an unthink edit; or with the message's
-// last call.
+// Thinking is removed with its message, by an unthink edit, or with the message's last call. The message is removed
+// if the head covers it or if it is a shell.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -167,8 +151,7 @@ func sendsThinking(e *entry, in units) bool {
 	return calls == 0 || dropped < calls
 }
 
-// thinkingIn estimates how many tokens of reasoning the first n messages send with these
-// units. The host's count of these messages does not include reasoning.
+// The result is in tokens of reasoning, which the host's count of messages does not include.
 func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range s.entries[:n] {
@@ -184,8 +167,8 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn with the units of the frozen state. It visits only messages that are new, or that weigh
-// has counted again, since its last call.
+// thinkingSent is thinkingIn with the units of the frozen state. It visits only new messages, and messages that weigh
+// has counted again.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -204,8 +187,7 @@ func (s *memo) Thinking(a frozen.Additions) int {
 	return s.thinkingIn(len(s.entries), s.State.With(a))
 }
 
-// boundThinking estimates how many tokens of thinking become invalid if message first changes: the bound thinking of
-// this message and of all later messages.
+// boundThinking estimates the tokens of thinking that become invalid if message first changes.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

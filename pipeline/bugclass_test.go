@@ -12,12 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md. The
-// comment of each test describes the bug that earlier context managers had.
+// The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other at
-// once. The second bust then dropped outputs, because the two-pass reclaim counted the first bust as the earlier pass
-// that it requires.
+// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other
+// at once. The two-pass reclaim counted the first bust as an earlier pass, so the second bust dropped outputs.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -33,15 +31,12 @@ func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// begin starts a story without an archive of expected results. The tests below write
-// events in the notation of stories, and check the session themselves.
 func begin(t *testing.T, profile string, protected int) *story {
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}, w: newWorld(t, true, protected)}
 	s.w.readings.Profile = profile
 	return s
 }
 
-// steady adds the next events to the story, and requires that the pass adds no edit and extends the wire.
 func (s *story) steady(text string) {
 	s.t.Helper()
 	s.happen(text)
@@ -50,8 +45,6 @@ func (s *story) steady(text string) {
 	}
 }
 
-// shows requires that the wire contains the text if want is true, and that it does not contain the text if want is
-// false.
 func (s *story) shows(what string, want bool) {
 	s.t.Helper()
 	if strings.Contains(s.w.text(), what) != want {
@@ -497,8 +490,6 @@ func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// If a pass may bust but finds nothing to do, it changes nothing and is steady. In the reference implementation, such a
-// pass counts as a bust.
 func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),

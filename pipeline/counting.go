@@ -6,12 +6,9 @@ import (
 )
 
 // A TokenRatio is the number of tokens that a model's provider counts for one token of
-// the host's count, for example 1.4. It is learned from reported usage. 0 means that
-// nothing has been learned.
+// the host's count, for example 1.4. 0 means that nothing has been learned.
 type TokenRatio float64
 
-// value returns the ratio within leastRatio and mostRatio, and 1 if nothing has been
-// learned.
 func (r TokenRatio) value() float64 {
 	if !(r > 0) {
 		return 1
@@ -19,30 +16,25 @@ func (r TokenRatio) value() float64 {
 	return min(max(leastRatio, float64(r)), mostRatio)
 }
 
-// OwnTokens converts n tokens of the provider to tokens of the host's count. For
-// example, if the ratio is 1.5, 3,000 tokens of the provider are 2,000 of the host's.
+// OwnTokens converts n tokens of the provider to tokens of the host's count.
 func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
-// Counting holds the token ratios that a pass needs to estimate a prompt that no usage
-// reports.
+// Counting holds the token ratios that a pass needs to estimate a prompt that no usage reports.
 type Counting struct {
 	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
 	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
 	Model, Measured TokenRatio
 }
 
-// tokens converts a number of tokens of the host's count to tokens of the provider.
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
-// translate converts a prompt size from tokens of the model that measured it to tokens of
-// the pass's model. The provider counts tools and system prompt with the same tokenizer
-// as the messages, so translate scales the whole prompt.
+// The provider counts tools, system prompt and messages with the same tokenizer, so translate scales the whole
+// prompt.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
 
-// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer has a usage, it returns the zero
-// Model.
+// MeasuredBy returns the model that wrote the newest answer with a usage.
 func (s *array) MeasuredBy() schema.Model {
 	if i := s.newestMeasured(); i >= 0 {
 		return s.entries[i].header.wrote
@@ -50,7 +42,6 @@ func (s *array) MeasuredBy() schema.Model {
 	return schema.Model{}
 }
 
-// newestMeasured returns the index of the newest answer with a usage, -1 if there is none.
 func (s *array) newestMeasured() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if s.entries[i].isMeasured() {
@@ -60,9 +51,8 @@ func (s *array) newestMeasured() int {
 	return -1
 }
 
-// Measured returns the key of the newest answer with a usage, if that usage measures a wire
-// of the host. Otherwise it returns "", for example because the newest request was sent
-// without the host.
+// Measured returns the key of the newest answer with a usage. It returns "" if this usage does not measure a wire of
+// the host.
 func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key
@@ -70,15 +60,13 @@ func (s *memo) Measured() (messageKey string) {
 	return ""
 }
 
-// isTrueMeasurement reports whether the usage of e is the size of a whole prompt. Every
-// prompt has new tokens, so a usage that names only tokens read from the cache is
+// Every prompt has new tokens, so a usage that names only tokens read from the cache is
 // incomplete. A failed answer may report the usage of a part of its prompt.
 func (e *entry) isTrueMeasurement() bool {
 	u := e.header.usage
 	return e.isMeasured() && !e.header.errored && u.Input+u.CacheWrite > 0
 }
 
-// Bounds of a sample of the token ratio.
 const (
 	// leastSample is the least number of tokens of text that a sample compares. In a
 	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
@@ -96,10 +84,8 @@ type TokenSample struct {
 	Ratio TokenRatio
 }
 
-// SampleTokens compares the prompts that two answers report. older and newer are the keys of these answers. The caller
-// must ensure that no pass between them has busted. Then the second prompt is the first prompt plus the messages from
-// the older answer up to the newer one, and the growth of the reported size is the provider's count of these messages.
-// ok is false while they hold too little text.
+// The caller must ensure that no pass between the two answers, named by their keys, has busted. Then their prompts
+// differ only by the messages between, whose count is the growth of the prompt. ok is false if these are few.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

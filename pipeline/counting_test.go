@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If the second of two prompts only extends the first prompt, their reported sizes show the provider's token ratio.
 func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.5, 1.9} {
 		p := newProvider(t, 3000, perToken)
@@ -29,7 +28,6 @@ func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	}
 }
 
-// If two usages cannot be about the same content, the host learns no ratio from them.
 func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	usage := func(input, read int) obj {
 		return obj{"tokens": obj{"input": input, "cache": obj{"read": read, "write": 0}}}
@@ -60,7 +58,6 @@ func TestSampleTokensRefusesUselessSamples(t *testing.T) {
 	}
 }
 
-// If no usage includes a user message yet, the host estimates the provider's count of it with the learned ratio.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")
@@ -95,7 +92,6 @@ func drawRatio(rt *rapid.T, label string) TokenRatio {
 	return TokenRatio(rapid.SampledFrom([]float64{0, 0.5, 0.8, 1, 1.3, 1.5, 2}).Draw(rt, label))
 }
 
-// A ratio stays within its bounds, even if the stored number is outside.
 func TestTokenRatioIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := TokenRatio(rapid.Float64().Draw(rt, "ratio"))
@@ -113,8 +109,6 @@ func TestTokenRatioIsBounded(t *testing.T) {
 	}
 }
 
-// If a new model counts twice as many tokens as the old model, the same session fills twice as much of the window. The
-// first pass for the new model frees space, and does not wait until the provider refuses the prompt.
 func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)
@@ -136,8 +130,6 @@ func TestModelSwitchFreesSpaceForTheNewVocabulary(t *testing.T) {
 	}
 }
 
-// The ratio is not part of the frozen state. If it changes, a steady pass still only
-// appends.
 func TestTokenRatioChangesNoSteadyWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, 500, 1)

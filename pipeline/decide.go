@@ -19,8 +19,7 @@ type Readings struct {
 	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark in percent. If
 	// LowMark is 0, the pass chooses a low mark.
 	Threshold, LowMark float64
-	// TTL is how long the provider keeps an unused prefix. Route describes the other
-	// properties of its cache.
+	// TTL is how long the provider keeps an unused prefix. Route describes the other properties of its cache.
 	TTL      time.Duration
 	Route    route.Route
 	Subagent bool
@@ -28,32 +27,28 @@ type Readings struct {
 	Flush bool
 	// Overflow means that the provider refused the newest prompt as too long.
 	Overflow bool
-	// OverflowTokens is the size of that prompt according to the provider, 0 if the
-	// provider did not name it.
+	// OverflowTokens is the size of that prompt according to the provider, 0 if the provider did not name it.
 	OverflowTokens int
 	// Counting converts between the provider's tokens and the host's.
 	Counting Counting
-	// Price is the model's price per token. The host always sets it. If it is zero, the pass weighs no bust against its
-	// gain, and chooses the low mark with TypicalPrice.
+	// Price is the model's price per token. If it is zero, the pass weighs no bust against its gain, and chooses the
+	// low mark with TypicalPrice.
 	Price schema.Price
-	// Profile names the provider profile. Binds means that the model binds its thinking
-	// to its prompt. Gaps says whether pauses are shown. A change of any of them takes
+	// Binds means that the model binds its thinking to its prompt. Gaps says whether pauses are shown. A change takes
 	// effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
 	// SystemPending means that the harness's system prompt differs from the system prompt that the session sends. The
 	// session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew means: whatever this pass decides, the request is sent with a system prompt that no pass has seen
-	// yet.
+	// SystemIsNew means that, whatever this pass decides, the request has a system prompt that no pass has seen yet.
 	SystemIsNew bool
 	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in it is wrong. The
 	// session adopts the harness's newer prompt when the prefix is lost for another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
 	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
-	// the newest messages that no summary replaces, in tokens of the host's count. It is 0 if the session has no
-	// historian.
+	// the newest messages that no summary replaces, by the host's count, or 0.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds everything that the head can be made of. It is nil if the session
@@ -71,8 +66,7 @@ type Decision struct {
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	// Model is the model that the pass is for. Agent is the name of the agent of the
-	// harness that answers, for example "build".
+	// Agent is the harness's name of the agent that answers, for example "build".
 	Model schema.Model
 	Agent string
 	// InputTokens is the size of the last prompt that the provider reported. Size is
@@ -80,11 +74,9 @@ type Assessment struct {
 	InputTokens int
 	Size        Size
 	Percent     float64
-	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the
-	// pass was not under pressure.
+	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the pass was not under pressure.
 	Goal int
-	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
-	// edit.
+	// Price is the estimated cost and gain of the bust, zero if no rule proposed an edit.
 	Price schema.BustPrice
 	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
 	// says whether the pressure episode is stuck.
@@ -99,36 +91,30 @@ type Assessment struct {
 	perToken float64
 }
 
-// Additions hold everything that a pass adds to the frozen state, and the consequences for the next passes, for example
-// the relief. For a steady pass, they are the zero value.
+// Additions hold everything that a pass adds to the frozen state. For a steady pass, they are the zero value.
 type Additions struct {
 	frozen.Additions
 	// Reasons holds the reason of each edit, in the order of Edits. They do not affect the wire, and are for people.
 	Reasons []rule.Reason
 	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief
-	// FreedBy counts the freed tokens by rule, for example "tiered drop", in the host's
-	// count. The tokens of messages that the head newly covers are counted under
+	// FreedBy counts the freed tokens by rule, in the host's count. Messages that the head newly covers count under
 	// Summaries.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.
 	Fold FoldReason
 }
 
-// Summaries is the key in FreedBy, in place of the name of a rule, for messages
-// that summaries have replaced.
+// Summaries is the key in FreedBy for messages that summaries have replaced.
 const Summaries = "summaries"
 
-// Steady returns d as a steady decision, without its additions. A pass falls back to
-// it when the additions cannot be stored or are not worth a bust.
+// A pass falls back to the steady decision when its additions cannot be stored or are not worth a bust.
 func (d Decision) Steady(cause Cause) Decision {
 	d.Verdict, d.Cause = schema.Steady, cause
 	d.Additions = Additions{}
 	return d
 }
 
-// Decide returns the decision of a pass over the current transcript. It changes
-// nothing.
 func (s *Session) Decide(r Readings) Decision {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -147,7 +133,6 @@ func (s *Session) Decide(r Readings) Decision {
 	return s.withRestored(s.propose(a, r, limit, 0), r, limit)
 }
 
-// assess makes the judgement of a pass before any rule is asked.
 func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, Rent: s.Meta.Rent, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
 	a.Size, a.Gauge = s.size(r.Counting)
@@ -183,8 +168,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	return a
 }
 
-// perMeasured returns how many tokens of the newest measurement correspond to one token of the host's count. Without a
-// measurement, it returns perToken.
+// perMeasured returns the tokens of the newest measurement per token of the host's count.
 func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
@@ -192,9 +176,8 @@ func (s *content) perMeasured(a Assessment) float64 {
 	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
-// propose asks the rules for edits, and weighs the bust against its gain.
-//
-// If room is not 0, the bust is known to be worth its price, and kept units with at most room tokens come back with it.
+// If room is not 0, the bust is known to be worth its price. Then kept units with at most room tokens come back with
+// the bust.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 
@@ -238,8 +221,8 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 		goal.Fit = int(float64(limit) * fitShare)
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)
-	// If the new head alone ends the pressure, the rules still free down to the low mark,
-	// because everything after the head is sent again anyway.
+	// The head alone may end the pressure. The rules still free down to the low mark, because everything after the
+	// head is sent again anyway.
 	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
@@ -283,18 +266,16 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// unfitPercent is the estimated size, in percent of the limit, at which the provider will surely refuse the request:
-// the error of an estimate is less than a tenth.
+// Above this percentage the provider surely refuses the request, because an estimate is wrong by less than a tenth.
 const unfitPercent = 110
 
-// fitShare is the share of the limit that a request may take after a pass has withheld
-// outputs.
+// After a pass has withheld outputs, the request may take this share of the limit.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may change. But a new number of the
-// preamble invalidates all bound thinking. So after a pause, the preamble keeps its number unless the request's system
-// prompt, tools or model really change. All other causes of a hard pass change one of these three or the head, and
-// bound thinking becomes invalid with each of them.
+// setupAfter returns the setup after a hard pass. A new number of the preamble invalidates all bound thinking. So
+// after a pause, the preamble keeps its number unless the request's system prompt, tools or model really change.
+// Every other cause of a hard pass invalidates bound thinking anyway, because it changes one of these three or the
+// head.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
@@ -304,8 +285,7 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained lists the tags of the queued drops that are finished: with the proposed edits,
-// the content of their units is no longer on the wire.
+// drained lists the tags of the queued drops whose units are no longer on the wire after the proposed edits.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

@@ -158,7 +158,6 @@ func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 	s.shows("u2 user: text \"§3§ back\"", true)
 }
 
-// anyTime matches the times of a message of OpenCode.
 var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
 // Bug C5: marks of pauses could not be switched on or off for content that already had a tag. They must change on the
@@ -225,9 +224,8 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// Bug class D2: a text may start with a number in the form of a tag, for example "§7§", before the host gives that tag.
-// When the tag is given later, the text must not lose its number, because that would bust the prefix for no visible
-// reason.
+// Bug class D2: a text may start with a number in the form of a tag, for example "§7§", before the host gives that
+// tag. The text must not lose its number when the tag is given later, because that would bust the prefix.
 func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
@@ -288,9 +286,8 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 	return strings.Join(tags, ",")
 }
 
-// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no
-// other item follows. So reasoning stays as long as its text stays, and is removed with
-// the last item that it led to.
+// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no other item follows. So reasoning
+// stays as long as its text, and is removed with the last item that it led to.
 func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",

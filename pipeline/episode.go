@@ -5,33 +5,30 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Episode is the stored state of a pressure episode. An episode opens when the prompt size reaches the high mark. It
-// ends with the bust that frees space down to the low mark. If the size stays above the high mark although a bust
-// removes all that the rules offer, the episode is stuck.
+// An Episode is the stored state of a pressure episode. If the size stays above the high mark although a bust removes
+// all that the rules offer, the episode is stuck.
 type Episode struct {
 	Relief Relief
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed of a measured prompt since its measurement. It is subtracted
-// from the measurement until the provider reports a newer prompt.
+// A Relief is the number of tokens that busts have freed of a measured prompt. It is subtracted until the provider
+// reports a newer prompt.
 type Relief struct {
 	// Of names the measurement (Size.Measurement).
 	Of     string
 	Tokens int
 }
 
-// Stuck describes the moment at which an episode got stuck. It is zero if no episode is
-// stuck. The rules are asked again only after a new tag, another Grace, a higher band, a
-// queued drop, or a compartment that the head does not show yet.
+// Stuck is the moment at which an episode got stuck, or zero. The rules are asked again only after a new tag, another
+// Grace, a higher band, a queued drop, or a compartment that the head does not show.
 type Stuck struct {
 	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
 	// could take. Band was the band of pressure.
 	Tag, Grace, Band int
 }
 
-// goal returns the prompt size that the pass wants to reach. covered is the number of leading messages that the head
-// covers.
+// covered is the number of leading messages that the head covers.
 func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
@@ -56,9 +53,7 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	return g
 }
 
-// inOwnTokens converts the goal for the rules, which count in the host's tokens. For
-// example, if 3,000 tokens of the provider must be freed and perToken is 1.5, the
-// rules must free 2,000.
+// inOwnTokens converts the goal for the rules, which count in the host's tokens.
 func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	scale := func(size int) int { return g.Current - int(float64(g.Current-size)/perToken) }
 	g.Ceiling, g.Target = scale(g.Ceiling), scale(g.Target)
@@ -68,8 +63,8 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns the occasion of a pass that busts. If the prefix is gone anyway, and the size is more than half
-// way from the low mark to the high mark, the pass also does the work of the next episode.
+// If the prefix is gone anyway, the pass also does the work of the next episode, from half way between low mark and
+// high mark on.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -82,9 +77,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust comes regardless of its cost: the force level, or the emergency
-// level if the force level is already reached. For a bust for rent, it is the high mark, because from the high mark on
-// the rules may remove more.
+// At forcedAt the next bust comes regardless of its cost: the next level above, or, for a bust for rent, the high
+// mark.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))
@@ -95,13 +89,11 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the least number of freed tokens that justifies a bust at the emergency level. The next step would
-// use up a smaller gain at once, and the prefix would have been sent again for almost nothing. A smaller bust is made
-// only if it brings the prompt below the emergency level.
+// A bust at the emergency level must free at least minEmergency tokens, because the next step would use up a smaller
+// gain at once. A smaller bust is made only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt reports whether a bust of a live prefix is worth its cost. After a flush by the user or a refused prompt,
-// or while the price is unknown, every bust is worth it.
+// After a flush or a refused prompt, or while the price is unknown, every bust of a live prefix is worth its cost.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -114,16 +106,14 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	return a.Price.PaysOff()
 }
 
-// isRelief reports whether the bust delays the next episode for long. That is so if the size falls at least half way
-// from the high mark to the low mark, or a tenth of the window below the high mark. A tenth of the window is enough
-// because most of the remaining content is protected by its age. docs/decisions.md has the measurements.
+// A bust delays the next episode for long if the size falls half way from the high mark to the low mark, or a tenth
+// of the window below the high mark. A tenth of the window is enough because most of the remaining content is
+// protected by its age. docs/decisions.md has the measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
 }
 
-// freedUpTo returns how many tokens, by the host's count, the edits free in the first n
-// messages.
 func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	freed := 0
 	for i, e := range p.Edits {
@@ -136,8 +126,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust. freed is the number of tokens that the bust frees in the measured
-// prompt. edits is the number of its edits. If the relief does not change, reliefAfter returns nil.
+// freed is the number of tokens that the bust frees in the measured prompt, edits the number of its edits. If the
+// relief does not change, reliefAfter returns nil.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {
@@ -151,8 +141,6 @@ func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	return &Relief{Of: size.Measurement, Tokens: freed}
 }
 
-// stuckIf returns the Stuck to store if the episode is stuck at this pressure in
-// percent, and the zero Stuck if it is not.
 func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	if !isStuck {
 		return Stuck{}
@@ -160,9 +148,8 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	return Stuck{Tag: s.State.TagCounter, Grace: s.Meta.ReclaimUpTo, Band: band(percent)}
 }
 
-// isStuck reports whether a pass under pressure should add nothing. Either it would find the same content as the last
-// pass, or it would act on the same measurement twice. hasNews means that the session has compartments that the head
-// does not show yet.
+// A pass under pressure adds nothing if it would find the same content as the last pass, or act on the same
+// measurement twice. hasNews means that the head does not show some compartments yet.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false
@@ -175,8 +162,6 @@ func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 		stuck.Band >= band(a.Percent) && len(s.State.Queue()) == 0
 }
 
-// band returns the band of pressure: 1 below the force level, 2 from the force level,
-// 3 from the emergency level.
 func band(percent float64) int {
 	switch {
 	case percent >= EmergencyPercent:

@@ -26,8 +26,7 @@ func TestIsWorthIt(t *testing.T) {
 		{"nobody knows a price", at(70_000, CausePressure, not), schema.Price{Write: 1}, 1, true},
 		{"under pressure the price decides", at(70_000, CausePressure, pays), quarterAndTenth, 1, true},
 		{"also against much relief", at(70_000, CausePressure, not), quarterAndTenth, 60_000, false},
-		// docs/decisions.md has the measurement: below the force level, a bust before
-		// the end of the turn costs more than it saves.
+		// Below the force level, a bust before the end of the turn costs more than it saves (docs/decisions.md).
 		{"also just below the force level", at(84_999, CausePressure, not), quarterAndTenth, 60_000, false},
 		{"at the force level a tenth below the high mark is enough", at(86_000, CauseForce, not), quarterAndTenth, 31_000, true},
 		{"one token less is not", at(86_000, CauseForce, not), quarterAndTenth, 30_999, false},
@@ -127,8 +126,6 @@ func TestStuckIf(t *testing.T) {
 	}
 }
 
-// In a stuck episode, the host tries no further bust until there is something new to remove. Once the size falls
-// below the high mark, the host forgets that the episode was stuck.
 func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0), said("u2", "user", 10, 0))
@@ -159,8 +156,8 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(70, CauseNothingToDo)
 }
 
-// If a provider never reports usage, the host counts the prompts itself. Its count
-// includes every bust, so the tiered drop may be asked each time.
+// If a provider never reports usage, the host's own count includes every bust, so the tiered drop may be asked each
+// time.
 func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// factsOf collects the facts about a unit's content that rules need.
 func factsOf(v *transcript.Vocabulary, role transcript.Role, p *transcript.Part) rule.Facts {
 	switch p.Kind {
 	case transcript.Text:
@@ -47,8 +46,7 @@ func callFacts(v *transcript.Vocabulary, p *transcript.Part) rule.Facts {
 }
 
 // callIdentity returns the same number for calls of one tool with the same arguments
-// in any order. Null arguments count as absent. It returns 0 if the input is not an
-// object.
+// in any order. Null arguments count as absent.
 func callIdentity(tool string, input json.Value) uint64 {
 	var args map[string]any
 	if json.Unmarshal(input, &args) != nil {
@@ -84,8 +82,7 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// traits are the facts about a message that later passes need, for example whether it has signed reasoning. The session
-// finds them when the message arrives, and keeps them, so that it need not decode the message again.
+// The session keeps traits, so that later passes need not decode the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
@@ -94,14 +91,12 @@ type traits struct {
 	// "<think>…</think>". undroppable means that a visible part is no unit, so that
 	// no edit can drop it.
 	plain, signed, inlineThinking, undroppable bool
-	// thought is the size of all reasoning in bytes. thoughts is the number of
-	// signed blocks.
+	// thought is the size of all reasoning in bytes. thoughts is the number of signed blocks.
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message. empty means that the
-	// message is silent, but that the harness still sends an empty text for it to some
-	// providers.
+	// silent means that the provider sees no part of the message. empty means that some providers still get an empty
+	// text for a silent message.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
@@ -146,8 +141,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether some of the message's reasoning may be left out for this
-// provider, and whether some of it must stay.
+// leavesOut reports whether some of the message's reasoning may be left out for this provider, and whether some must
+// stay.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

@@ -23,8 +23,7 @@ type History struct {
 	Updates  []chronicle.MemoryChange
 	// Notes is the number of open notes that the model has written with ctx_note.
 	Notes int
-	// Promises are the open promises, and the promises that were closed since the head was folded. Session is the id of
-	// this session.
+	// Promises are the open promises, and the promises that were closed since the head was folded.
 	Promises []chronicle.Note
 	Session  string
 	// KeyFiles are the files that the project's sessions read most, and the files that the head shows. KeyFileTokens is
@@ -36,9 +35,8 @@ type History struct {
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories or promises are a reason for a head, even if there is no compartment. Such a head
-	// covers no message and frees no space. So it is added, changed and removed only when the prefix is gone anyway, or
-	// when the user asks for a flush.
+	// StandsAlone says that memories or promises are a reason for a head without a compartment. Such a head frees no
+	// space, so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
@@ -47,8 +45,7 @@ type History struct {
 // FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
-// hard pass.
+// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a hard pass.
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
@@ -58,25 +55,20 @@ const (
 	FoldRefold FoldReason = "refold"
 )
 
-// A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head does not change. keys names the messages that the head replaces.
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of leading messages that the head covers, including the
-	// prompts that it pins. freed is the number of tokens by which the wire becomes smaller.
+	// covered counts the leading messages that the head covers, with pinned prompts. freed is by how many tokens the
+	// wire shrinks.
 	covered, freed int
-	// resent is the number of tokens of the head that are sent again.
-	resent int
+	resent         int
 }
 
 func (c headChange) isFold() bool { return c.reason != "" }
 
-// nextHead proposes the head of a pass that may bust. The pass folds if the prefix is gone,
-// if the session has no head yet, or if the head has to be made again. Otherwise it renders
-// only a new delta, which leaves the baseline in the provider's cache. If that delta would
-// be too large, the pass folds after all.
+// The pass folds if the prefix is gone, or if the head is missing or has to be made again. Otherwise a new delta
+// leaves the baseline in the provider's cache, unless the delta would be too large.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}
@@ -99,16 +91,15 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
 	// Only a flush makes a delta for new and changed memories alone. Many other busts change only the end of the
-	// prompt, and a new delta would make them send almost all of it again.
+	// prompt, and a new delta would send almost all of it again.
 	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt))+len(history.StaleKeyFiles(now.KeyFiles, r.History.KeyFiles)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
 }
 
-// standing returns the compartments whose messages the session has now. First come the leading published compartments
-// that no revert has reached. Then come the withdrawn compartments whose messages are back, for example because the
-// user of Pi has returned to an older branch.
+// First come the leading published compartments that no revert has reached. Then come the withdrawn compartments
+// whose messages are back, for example because the user of Pi has returned to an older branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -125,7 +116,6 @@ func (s *array) standing(h *History) []chronicle.Compartment {
 	}
 }
 
-// isBack reports whether the array holds the messages of a withdrawn compartment again.
 func (s *array) isBack(c *chronicle.Compartment) bool {
 	end := c.EndKey()
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
@@ -140,9 +130,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the leading published compartments that no revert has reached: the array still has their messages,
-// or a summary by the harness or the host's marker hides these messages. If the array has the last message of no
-// compartment, the summary hides each compartment that is older than the summary and has no message in the array.
+// No revert has reached a compartment if the array still has its messages, or if a summary by the harness or the
+// host's marker hides them. If the array has the last message of no compartment, the summary hides each compartment
+// that is older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -162,16 +152,13 @@ func (s *array) unreverted(h *History) []chronicle.Compartment {
 	})]
 }
 
-// Standing compares the stored compartments with the array. kept is the number of leading published compartments that
-// no revert has reached. restored holds the withdrawn compartments that follow them, because their messages have come
-// back.
+// kept is the number of leading published compartments that no revert has reached. restored holds the withdrawn
+// compartments after these whose messages have come back.
 func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
 }
 
-// hasRestored reports whether withdrawn compartments have come back, and the head does not
-// show them.
 func (s *content) hasRestored(r Readings) bool {
 	if r.History == nil || r.Subagent || len(r.History.Withdrawn) == 0 {
 		return false
@@ -180,7 +167,6 @@ func (s *content) hasRestored(r Readings) bool {
 	return kept+len(restored) > max(kept, s.State.Head.Shows())
 }
 
-// CoveredKeys returns the keys of the messages that h replaces. all holds the session's published compartments.
 func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	keys := make(frozen.Keys)
 	for i := range all {
@@ -193,7 +179,6 @@ func CoveredKeys(h frozen.Head, all []chronicle.Compartment) frozen.Keys {
 	return keys
 }
 
-// countWhile returns the number of leading values for which keep is true.
 func countWhile[T any](all []T, keep func(T) bool) int {
 	if i := slices.IndexFunc(all, func(v T) bool { return !keep(v) }); i >= 0 {
 		return i
@@ -201,8 +186,8 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 	return len(all)
 }
 
-// fold proposes a new baseline with the compartments in shown, and an empty delta. If
-// shown is empty, and memories and promises are no reason for a head (History.StandsAlone), it proposes to have no head.
+// If shown is empty, and memories and promises are no reason for a head (History.StandsAlone), fold proposes to have
+// no head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -235,8 +220,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 	return change
 }
 
-// extend proposes a delta with the compartments that were published since the fold. If
-// that delta is too large, it proposes a fold.
+// If the new delta is too large, extend proposes a fold.
 func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
@@ -260,8 +244,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover makes h replace the messages of the compartments in shown, and for every message that precedes their last
-// message in the array. It returns the keys of all these messages, without the prompts that h pins.
+// cover makes h replace all messages up to the last message of the compartments in shown. It returns the keys of
+// these messages, without the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
@@ -282,10 +266,9 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// lastInArray returns the key of the compartment's message that comes last in the array. Usually that is the
-// compartment's last message. But a compaction that keeps turns puts its request before these turns, although the
-// request is newer. If the array holds none of the compartment's messages, lastInArray returns the key of its last
-// message.
+// The compartment's last message usually comes last in the array, too. But a compaction that keeps turns puts its
+// request before these turns. If the array holds none of the compartment's messages, lastInArray returns the key of
+// the last.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -300,9 +283,8 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 // prompt has come. For example, a twentieth of 200,000 tokens is enough for a long specification.
 const pinnedShare = 20
 
-// pinned returns the prompts among the first covered messages that stay on the wire. The newest prompt stays until the
-// model has answered it, because otherwise the model could not read its task. After the answer, this prompt and the
-// prompt before it stay if they are small.
+// The newest prompt stays until the model has answered it, because otherwise the model could not read its task. After
+// the answer, this prompt and the prompt before it stay if they are small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -323,8 +305,6 @@ func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]stri
 	return pinned
 }
 
-// unansweredPrompt returns the index of the user's newest prompt if the model has not answered it yet,
-// otherwise -1.
 func (s *array) unansweredPrompt() int {
 	for i := range slices.Backward(s.entries) {
 		switch e := &s.entries[i]; {
@@ -337,8 +317,7 @@ func (s *array) unansweredPrompt() int {
 	return -1
 }
 
-// UnansweredPrompt returns the key and the size in tokens of the user's newest prompt, if the
-// model has not answered it yet.
+// UnansweredPrompt returns the key and the size in tokens of the user's newest prompt, or "" if it is answered.
 func (s *content) UnansweredPrompt() (key string, tokens int) {
 	if i := s.unansweredPrompt(); i >= 0 {
 		return s.entries[i].header.key, s.rawTokens(i)
@@ -346,25 +325,21 @@ func (s *content) UnansweredPrompt() (key string, tokens int) {
 	return "", 0
 }
 
-// isPrompt reports whether the user asks for something in the message.
 func (e *entry) isPrompt() bool { return e.header.role == transcript.User && e.traits.typed }
 
-// endsTurn reports whether the message is an answer after which the model waits for the
-// user.
+// endsTurn reports whether the message is an answer after which the model waits for the user.
 func (e *entry) endsTurn() bool {
 	return e.header.role == transcript.Assistant && !e.header.errored && !e.header.summary &&
 		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)
 }
 
-// changeTo returns the change from the session's head to next, which replaces the messages in keys.
 func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	c := headChange{head: &next, keys: keys, covered: s.coveredBy(next)}
 	c.freed, _ = s.freedByHead(c, len(s.entries))
 	return c
 }
 
-// freedByHead returns how many tokens, by the host's count, a new head frees from the old head and
-// the first n messages. It returns the thinking of these messages separately.
+// Tokens are by the host's count. The thinking of the n messages is returned separately.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0
@@ -381,7 +356,6 @@ func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	return freed, s.thinkingSent(n) - s.thinkingIn(n, shown)
 }
 
-// marksOf returns the highest ids of memories and of their updates.
 func marksOf(h *History) (memory, update int64) {
 	for _, m := range h.Memories {
 		memory = max(memory, m.ID)
@@ -392,13 +366,11 @@ func marksOf(h *History) (memory, update int64) {
 	return memory, update
 }
 
-// untold returns the changes of memories since the fold of head.
 func untold(h *History, head frozen.Head) []chronicle.MemoryChange {
 	return slices.DeleteFunc(slices.Clone(h.Updates), func(u chronicle.MemoryChange) bool { return u.ID <= head.UpdateMark })
 }
 
-// unseen returns the memories that were stored or restored since the fold of head, as far as its
-// baseline does not show them.
+// unseen returns the memories that were stored or restored since the fold and that the baseline does not show.
 func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	shown, changes := ids(head.Memories), untold(h, head)
 	return slices.DeleteFunc(slices.Clone(h.Memories), func(m chronicle.Memory) bool {
@@ -407,8 +379,6 @@ func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	})
 }
 
-// idList writes ids as "3,7". The head's fields are plain values, so that two heads can
-// be compared.
 func idList(ids []int64) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
@@ -417,7 +387,6 @@ func idList(ids []int64) string {
 	return strings.Join(words, ",")
 }
 
-// ids reads a list that idList has written.
 func ids(list string) []int64 {
 	var all []int64
 	for word := range strings.SplitSeq(list, ",") {
@@ -432,7 +401,6 @@ func sectionsOf(t history.BaselineText) frozen.HeadSections {
 	return frozen.HeadSections{Docs: t.Sections.Docs, History: t.Sections.History, Memory: t.Sections.Memory, KeyFiles: t.Sections.KeyFiles, Tiers: t.Tiers}
 }
 
-// hasNews reports whether there are compartments that the head does not show yet.
 func (s *content) hasNews(r Readings) bool {
 	return r.History != nil && !r.Subagent && len(s.standing(r.History)) > s.State.Head.Shows()
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// fingerprint identifies a unit across copies of its session. A fork gives new ids to messages and parts. It keeps each
-// message's time, the order, the content and the call ids. Tool outputs are not included, because the harness may later
-// prune them in one of the two sessions. If a message has no time, its key replaces the time, provided that the harness
-// keeps keys in a fork. If the harness gives new keys, the unit could be mistaken for another unit. Then fingerprint
-// returns 0, which matches no unit.
+// fingerprint identifies a unit in all copies of its session. A fork keeps times, order, content and call ids, but
+// not the ids of messages and parts. Tool outputs are not included, because the harness may later prune them in one
+// session. If a message has no time, its key replaces the time, if the harness keeps keys in a fork. Otherwise
+// fingerprint returns 0, which matches no unit.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -45,9 +44,8 @@ func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	return n
 }
 
-// stamp keeps a known unit's fingerprint up to date. The harness may wrap a user's text while the message waits in the
-// queue, and unwrap it later, so the fingerprint of a user text can change. Units that an older release of the host has
-// stored have no fingerprint yet.
+// The harness may wrap a user's text while the message waits in the queue, and unwrap it later, so the fingerprint of
+// a user text can change. Units from an older release have no fingerprint yet.
 func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Part) {
 	if u.Fingerprint != 0 && (m.Role != transcript.User || p.Kind != transcript.Text) {
 		return
@@ -58,11 +56,10 @@ func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Par
 	}
 }
 
-// Stamped returns the fingerprints that changed since the last committed pass, by tag.
+// Stamped returns the fingerprints, by tag, that changed since the last committed pass.
 func (s *Session) Stamped() map[int]int64 { return s.stamped }
 
-// An Outline holds the parts of an array that can be compared with another session:
-// keys, roles and fingerprints.
+// An Outline holds the parts of an array that can be compared with another session.
 type Outline []outlined
 
 type outlined struct {
@@ -77,7 +74,6 @@ type outlinedUnit struct {
 	fingerprint int64
 }
 
-// OutlineOf returns the outline of an array.
 func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	o := make(Outline, len(raws))
 	inParallel(len(raws), func(i int) {
@@ -93,8 +89,7 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprint of each message's first unit, for the first n messages
-// that have one.
+// First returns the fingerprint of the first unit, for the first n messages that have one.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -107,20 +102,16 @@ func (o Outline) First(n int) (first []int64) {
 	return first
 }
 
-// A Copy describes how the beginning of one session copies another session.
 type Copy struct {
-	// Units are the original's units with their tags, under the keys that they have in
-	// the copy, ascending by tag.
+	// Units are the original's units with their tags, under the keys that they have in the copy, ascending by tag.
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown has an entry for each message of the copy in which no unit is known, for example a failed answer. It maps
-	// the message's key to the key of the message directly after it. Only this next message shows which message of the
-	// original was copied.
+	// Unknown has the key of each message of the copy without a known unit, for example a failed answer, and the key
+	// of the next message. Only the next message shows which message was copied.
 	Unknown map[string]string
-	// IsCompacted means that the copy begins with a summary by the harness, which hides older
-	// messages. Summary is the key of the newest summary in the original, empty if the
-	// original has made no pass since it was compacted.
+	// IsCompacted means that the copy begins with the harness's summary. Summary is the newest summary's key in the
+	// original, or "" if the original has made no pass since.
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer directly after the copy of the original's newest message with units. The original
@@ -131,11 +122,11 @@ type Copy struct {
 	GoesOn bool
 }
 
-// CopyOf finds the messages of the array that are copies from the session that units belong to. Units must ascend by
-// tag. Neither the place of a message nor its tags matter: a compaction that keeps turns puts its summary before older
-// messages, and the text of an aborted answer may be stored after newer messages. A message is a copy if one of its
-// units is a copy, because its other units can have changed since the original's newest pass. The messages after the
-// last copied message are the session's own.
+// CopyOf finds the messages of the array that are copies from the session of units, which must ascend by tag. Neither
+// the place of a message nor its tags matter: a compaction that keeps turns puts its summary before older messages,
+// and the text of an aborted answer may be stored after newer messages. A message is a copy if one of its units is a
+// copy, because its other units can have changed since the original's newest pass. The messages after the last copied
+// message are the session's own.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -194,9 +185,8 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// original returns the key of the message that m copies, or "" if m copies none. If the harness keeps keys in a copy,
-// the original has m's own key. Otherwise it is the first message that shares a unit with m and has no other copy so
-// far.
+// If the harness keeps keys in a copy, the original has m's own key. Otherwise it is the first message that shares a
+// unit with m and has no other copy so far. Without an original, the key is "".
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {
@@ -213,23 +203,19 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 	return first
 }
 
-// Moved translates the original's gauge to the copy.
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
-		// The newest usages of the copy measure unknown wires: the raw array if no host was running, or a wire with a
-		// head that was lost. With an empty key, which no message has, the gauge treats the measured message as
-		// reverted, and ignores these usages.
+		// The newest usages of the copy measure unknown wires: the raw array, or a wire with a lost head. An empty
+		// key, which no message has, makes the gauge ignore them.
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// If the measured message is not in the copy, g.Of names a message that does not
-	// exist there. The gauge then treats it as reverted: every usage in the copy is
+	// g.Of may name a message that is not in the copy. The gauge treats it as reverted: every usage in the copy is
 	// older.
 	g.Of = c.measurement(g.Of)
 	return g
 }
 
-// measurement translates the name of a measurement to the copy.
 func (c Copy) measurement(of string) string {
 	key := messageOf(of)
 	if copied, ok := c.Messages[key]; ok {
@@ -238,13 +224,11 @@ func (c Copy) measurement(of string) string {
 	return of
 }
 
-// MovedEpisode translates the original's episode to the copy.
 func (c Copy) MovedEpisode(e Episode) Episode {
 	e.Relief.Of = c.measurement(e.Relief.Of)
 	return e
 }
 
-// MovedSetup translates the original's setup to the copy.
 func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	key, ok := c.Messages[s.Todo.MessageKey]
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Form is one part of a message, as the harness has it and as the provider gets it.
 type Form struct {
 	// Tag is the tag of the part's unit, or 0 if the part is no unit. Label describes the part to a person (see
 	// Session.Labels).
@@ -49,7 +48,6 @@ func FormsOf(s *Session, messageKey string) []Form {
 	return forms
 }
 
-// withoutRemovals returns the patch without the operations that remove whole parts, and the paths of the removed parts.
 func withoutRemovals(patch schema.Patch, m *transcript.Message, paths transcript.Paths) (rest schema.Patch, gone map[string]bool) {
 	gone = make(map[string]bool)
 	results := []string{paths.Message, paths.Results}

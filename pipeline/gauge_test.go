@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A provider counts the wires of a world in its own way: base tokens for the prompt without its messages, and perToken
-// tokens for each token of the host's count.
+// A provider counts base tokens for the prompt without its messages, and perToken tokens for each token of the host's
+// count.
 type provider struct {
 	w        *world
 	base     int
@@ -29,7 +29,6 @@ func newProvider(t testing.TB, base int, perToken float64) *provider {
 	return p
 }
 
-// prompt returns the provider's count of the current wire.
 func (p *provider) prompt() int {
 	bytes := 0
 	for i := range p.w.wire {
@@ -38,9 +37,7 @@ func (p *provider) prompt() int {
 	return p.base + int(p.perToken*float64(bytes)/4)
 }
 
-// turn adds a user prompt and steps of the model. By the host's count, each step has a
-// tool output of the given number of tokens. Every answer reports the size of the
-// prompt that it answers.
+// By the host's count, each step has a tool output of the given number of tokens.
 func (p *provider) turn(steps, tokens int) {
 	p.n++
 	p.w.add(message(fmt.Sprintf("u%d", p.n), "user", p.w.now, nil, textPart(fmt.Sprintf("pu%d", p.n), "go on")))
@@ -62,21 +59,18 @@ func (p *provider) step(tokens int, isLast bool) {
 	p.w.pass()
 }
 
-// revert takes the array back to its first n messages.
 func (p *provider) revert(n int) {
 	p.w.raw = p.w.raw[:n]
 	p.w.held = min(p.w.held, n)
 	p.w.changed = true
 }
 
-// forget loses the database. A copy of the session without the original's edits is in
-// the same state.
+// A copy of the session without the original's edits is in the same state.
 func (p *provider) forget() {
 	p.w.store = stored{}
 	p.w.restart()
 }
 
-// wantSize compares the size that the last pass assumed, before it changed anything, with the provider's count.
 func (p *provider) wantSize(t *testing.T, real int) {
 	t.Helper()
 	if got := p.w.decision.Size.Current; float64(got) < 0.75*float64(real) || float64(got) > 1.33*float64(real) {
@@ -86,9 +80,6 @@ func (p *provider) wantSize(t *testing.T, real int) {
 
 func percentOf(tokens int) float64 { return float64(tokens) / 200 } // the window has 20,000 tokens
 
-// busted returns a session that has filled its window, and has then freed space by a bust. Its array still has all
-// messages, with the usages from before the bust. before is the number of messages before the step that caused the
-// bust.
 func busted(t *testing.T, base int, perToken float64) (p *provider, before int) {
 	t.Helper()
 	p = newProvider(t, base, perToken)
@@ -104,9 +95,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// A revert removes some of the messages that the head covers. The head is then removed from the prompt, and the other
-// covered messages come back. The bug: the host still counted the head, and not these messages: 5,058 tokens, although
-// 13,880 were sent.
+// After a revert of covered messages, the head is removed and the other covered messages come back. The bug: the host
+// still counted the head, and not these messages: 5,058 tokens, although 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -140,9 +130,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone afterwards. The next
-// bust made the prompt small again. The host then estimated 289 tokens, although 4,781 were sent, because it subtracted
-// more messages than the reported prompt had held. A fork could have this estimate, too.
+// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone. The host then
+// estimated 289 tokens, although 4,781 were sent, because it subtracted more messages than the reported prompt had
+// held.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -174,8 +164,6 @@ func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	}
 }
 
-// showsSummary publishes a summary of all but the newest messages, shows it, and asserts that the host then knows the
-// size of the prompt.
 func (p *provider) showsSummary(t *testing.T, newest int) {
 	t.Helper()
 	p.w.publish(len(p.w.raw)-newest, 50)
@@ -204,9 +192,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// In Pi, the user goes back before an answer, a bust makes the prompt small, and the user returns to the answer. Its
-// usage reports the prompt before the bust. The bug: the host used this usage, and estimated 16,447 tokens, although
-// 6,361 were sent.
+// In Pi, the user returns to an answer from before a bust. The bug: the host used this usage, and estimated 16,447
+// tokens, although 6,361 were sent.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -252,7 +239,6 @@ func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// think adds turns whose answers have 400 tokens of thinking beside 200 of text.
 func (p *provider) think(turns int) {
 	for i := range turns {
 		id := fmt.Sprintf("thinking%d", i)
@@ -264,7 +250,6 @@ func (p *provider) think(turns int) {
 	}
 }
 
-// compact replaces the array by a summary of the harness.
 func (p *provider) compact() {
 	p.w.raw, p.w.held = nil, 0
 	p.w.add(message("uc", "user", p.w.now, nil, obj{"id": "puc", "type": "compaction"}),
@@ -274,7 +259,7 @@ func (p *provider) compact() {
 // Bug D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
 // estimated 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
-	// One revert goes back to the measurement on which the bust was based, the other to an earlier measurement.
+	// The second revert goes back to an earlier measurement.
 	for _, back := range []int{0, 2} {
 		for _, perToken := range []float64{0.8, 1, 1.3} {
 			for _, restarts := range []bool{false, true} {
@@ -304,12 +289,11 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// Bug D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's edits,
-// its wire has all the content. The bug: the host estimated 58 % when the real size was 337 %. The estimate is also
-// wrong after the database was lost.
+// Bug D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's
+// edits, its wire has all the content. The bug: the host estimated 58 % when the real size was 337 %.
 //
-// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens by its own count and
-// not by the provider's: it estimated 18,822 tokens when it sent 7,876.
+// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens by its own count
+// and not by the provider's: it estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -376,9 +360,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, nothing records that the newest prompt lacked the dropped output. There is only one sign:
-// the array has grown since the previous prompt, but the prompt has not. The bug: the host used the usage of the newest
-// prompt, and after the next revert it estimated 44 tokens instead of 1,135.
+// After the database is lost, the array has grown since the previous prompt, but the prompt, which lacks the dropped
+// output, has not. The bug: the host used its usage, and after the next revert it estimated 44 tokens instead of
+// 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -397,9 +381,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// If OpenCode has pruned the outputs of old steps, the reported prompts have grown by much more than the array still
-// shows. The bug: a host that was new to such a session concluded that the provider counts two tokens for each token of
-// the host's count.
+// OpenCode has pruned the outputs of old steps, so the reported prompts have grown by more than the array shows. The
+// bug: a host new to the session took this for a token ratio of two.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -435,9 +418,8 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// If a bust removes a part of a measured prompt, the freed size is in tokens of the provider. The bug: as long as no
-// token ratio was learned, one token of the host counted as one of the provider's. If the next answer reported no
-// usage, the host then estimated 1,807 tokens when it sent 5,379.
+// The bug: without a learned token ratio, one token that a bust freed counted as one of the provider's. If the next
+// answer reported no usage, the host then estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)
@@ -482,7 +464,7 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 }
 
 // In any history of a session, the estimated size stays near the provider's count: within a factor of 1.5, or within
-// 600 tokens. If the newest bust is not measured yet, its error is added to the 600 tokens.
+// 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))

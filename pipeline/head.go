@@ -18,13 +18,11 @@ type headMemo struct {
 	point    transcript.Breakpoint
 	raws     []json.Value
 	rendered []render.Rendered
-	// end holds the chain and the sums after the head's messages. The first entry
-	// continues from there.
+	// The first entry continues from end.
 	end entry
 }
 
-// frameHead renders the head of the shown state, and marks for rendering the messages
-// that it newly covers or no longer covers. It reports whether the head's messages
+// It marks messages for rendering if the head begins or ceases to cover them. It reports whether the head's messages
 // changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
@@ -72,9 +70,8 @@ func (m *headMemo) render(codec transcript.Codec) {
 	}
 }
 
-// breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets one breakpoint on each block
-// of the system prompt and two on the newest messages. If the system prompt has several blocks, a breakpoint on the
-// acknowledgement would be one too many, and the newest message would lose its breakpoint.
+// The harness sets one breakpoint on each block of the system prompt and two on the newest messages. If the system
+// prompt has several blocks, one more breakpoint would take the newest message's breakpoint.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -83,14 +80,10 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// harnessBreakpoints is the number of breakpoints that a harness sets after the system prompt: two on the newest
-// messages, or one on the newest message and one on the tools.
 const harnessBreakpoints = 2
 
-// coveredBy returns how many messages at the beginning of the array the head covers, its
-// pinned prompts included. It returns 0 if the array does not hold the newest covered
-// message: a revert has taken it, or the array begins after it, for example because the
-// harness has compacted.
+// coveredBy also counts pinned prompts. It returns 0 if the array lacks the newest covered message: after a revert,
+// or if the array begins after this message.
 func (s *array) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
 		return i + 1
@@ -98,19 +91,14 @@ func (s *array) coveredBy(h frozen.Head) int {
 	return 0
 }
 
-// isCovered reports whether the head that is shown replaces entry i.
 func (s *memo) isCovered(i int) bool {
 	return i < s.covered && !s.entries[i].staysBehind(s.shown.Head)
 }
 
-// staysBehind reports whether the entry stays on the wire behind the head, even if the head
-// covers the messages around it.
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// isReverted reports whether a revert has taken messages that the head covers. The last message that the head covers
-// may also be missing because a summary of the harness or the host's marker hides it. But a summary or marker hides all
-// covered messages. So if an earlier covered message is still in the array, the last one was reverted. This happens in
-// Pi when the user looks at another branch that has a summary.
+// The last covered message may also be missing because a summary or marker hides it. But then all covered messages
+// are hidden. In Pi, a revert to another branch with a summary may leave earlier covered messages in the array.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
@@ -122,9 +110,8 @@ func (s *content) isReverted(h frozen.Head) bool {
 	return !s.isBoundary(0) && (summary == "" || summary == h.AfterSummary)
 }
 
-// Summary returns the key and the text of the newest summary by the harness. The host's
-// compaction marker has a key and no text. Summary decodes the message again, so a pass must
-// not call it.
+// Summary returns the key and the text of the harness's newest summary. A marker of the host has no text. A pass must
+// not call it, because it decodes the message again.
 func (s *Session) Summary() (key, text string) {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -148,10 +135,9 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns the changes of the head for the client. start is the number of messages that are cut off at the
-// beginning of the array. pinned holds the keys of those messages among them that stay. messages holds the head's
-// messages, if the client does not have them yet. isCleared means that the client must forget the head that it has.
-// HeadMutation assumes that the client receives the answer.
+// HeadMutation returns the changes of the head for the client, which must receive this answer. start messages at the
+// beginning of the array are cut off, except the messages with the keys in pinned. messages holds a new head, and
+// isCleared means no head.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0
@@ -170,8 +156,7 @@ func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value
 	return s.covered, pinned, messages, isCleared
 }
 
-// prefixIn returns how many tokens at the beginning of the wire the head shares with the
-// head of the last committed pass.
+// prefixIn returns how many leading tokens of the wire are those of the last committed pass.
 func (m *headMemo) prefixIn(before frozen.Head) int {
 	switch {
 	case !before.Exists() || before.Baseline != m.of.Baseline || before.Acknowledgement != m.of.Acknowledgement:

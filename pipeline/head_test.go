@@ -36,8 +36,6 @@ func invariant6BaselineChangesOnlyOnAHardPass(t *rapid.T, w *world) {
 	}
 }
 
-// Every message of the harness is in the tail, or the head covers it and shows or names
-// its compartment.
 func invariant14EachMessageIsInTheTailOrTheHead(t *rapid.T, w *world) {
 	if w.start == 0 {
 		return
@@ -67,8 +65,6 @@ func invariant14EachMessageIsInTheTailOrTheHead(t *rapid.T, w *world) {
 	}
 }
 
-// namesArchived reports whether the baseline's line about archived compartments has the
-// range of c.
 func namesArchived(baseline string, c chronicle.Compartment) bool {
 	_, list, _ := strings.Cut(baseline, `<archived ranges="`)
 	list, _, _ = strings.Cut(list, `"`)
@@ -81,8 +77,6 @@ func namesArchived(baseline string, c chronicle.Compartment) bool {
 	return false
 }
 
-// talked returns a world in which a user and a model have spoken in turn, n times each.
-// Its head covers the first covered messages.
 func talked(t testing.TB, codec transcript.Codec, n, covered int) *world {
 	w := newWorldOf(t, codec, true, 2)
 	w.readings.History = &History{}
@@ -116,8 +110,6 @@ func TestHeadStandsInFrontOfTheTail(t *testing.T) {
 	})
 }
 
-// Documents are a reason for a head even before anything is summarised. The head for documents appears when the prefix
-// is lost, stays unchanged, and gets compartments as soon as there are some.
 func TestHeadStandsAlone(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 2)
@@ -194,8 +186,8 @@ func TestHeadStandsAlone(t *testing.T) {
 	})
 }
 
-// A compartment that is published while the prefix lives waits for a bust. That bust
-// leaves the baseline in the provider's cache.
+// A compartment that is published while the prefix lives waits for a bust, which leaves the baseline in the
+// provider's cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(7, 50)
@@ -216,7 +208,7 @@ func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	}
 }
 
-// A revert withdraws each compartment whose last message it removes, and no other compartment.
+// A revert withdraws only the compartments whose last message it removes.
 func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(9, 50)
@@ -239,8 +231,7 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness's own compaction removes the covered messages and some later messages, the head does not change. The
-// summary of the harness follows the head.
+// The compaction also removes some later messages.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)
@@ -328,8 +319,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// The harness's compaction can keep turns: the array then begins with a summary that is newer than these turns. The
-// head numbers messages by time, as the code that reads the harness's store numbers them.
+// A compaction can keep turns that are older than its summary. The head numbers messages by time, as the harness's
+// store does.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -352,9 +343,8 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. If a
-// compartment ends with that request, the head covers the turns, too, so that no message is missing from both head and
-// tail.
+// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. A head that
+// ends with that request covers the turns, so that no message is missing.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -373,7 +363,6 @@ func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	}
 }
 
-// A fold removes the covered messages before the pass asks the rules, so the rules remove only what is still needed.
 func TestFoldCountsBeforeTheRules(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40
@@ -397,8 +386,7 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	}
 }
 
-// A bust under pressure sends everything after the head again. So the rules free down to the low mark, even if the
-// head alone brings the size below the high mark.
+// A bust under pressure sends everything after the head again, so it frees down to the low mark.
 func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

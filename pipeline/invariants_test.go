@@ -29,10 +29,7 @@ var providers = map[string]string{
 
 var models = slices.Sorted(maps.Keys(providers))
 
-// TestInvariants drives a world through random lives under random configurations, and checks all invariants after
-// each pass. A life has user turns, steps with tools, text and signed reasoning, reminders that the harness adds in
-// memory, notes of the host, drops, pressure, model switches, pauses, reverts and late edits. It also has a store that
-// refuses writes, and crashes of the host.
+// Some lives have a store that refuses writes, and crashes of the host.
 func TestInvariants(t *testing.T) {
 	met = events{}
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
@@ -54,7 +51,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// checkInvariants checks the newest pass against all invariants but the twelfth, which makes another pass.
+// The twelfth invariant makes another pass, so it is checked elsewhere.
 func checkInvariants(t *rapid.T, w *world) {
 	invariant1SteadyIsAppendOnly(t, w)
 	invariant2FirstApplicationOnlyOnABust(t, w)
@@ -74,7 +71,6 @@ func checkInvariants(t *rapid.T, w *world) {
 	tagIsNeverGivenTwice(t, w)
 }
 
-// A witness holds facts about a life. The invariants compare them before and after a pass.
 type witness struct {
 	inactive map[int]bool   // the tags whose edits have taken effect
 	kept     map[int]bool   // for each kept unit, by tag: whether it was whole after the last pass
@@ -84,7 +80,7 @@ type witness struct {
 	valid    []string // the answers whose thinking the newest wire holds
 }
 
-// met counts events of all lives. A test in which none of them happens would check nothing for some invariants.
+// met counts the events of all lives, because some invariants check nothing if an event never happens.
 var met events
 
 type events struct{ folds, deltas, covered, kept, lost, rents, restored int }
@@ -95,7 +91,7 @@ type life struct {
 	n     int
 	model string
 	agent string
-	// isShared means that the life has no events that only one of the harnesses has.
+	// isShared means that no event of the life is special to one harness.
 	isShared bool
 	// twin is the same session in the other harness, nil in most tests.
 	twin *world
@@ -220,7 +216,7 @@ var userTexts = []string{
 
 func (h *life) user() { h.prompt(!h.isShared) }
 
-// prompt adds a message of the user, which may be blank. Pi leaves a blank message out.
+// A blank message may be added. Pi leaves a blank message out.
 func (h *life) prompt(mayBeBlank bool) {
 	texts := userTexts
 	if !mayBeBlank {
@@ -267,8 +263,6 @@ func (h *life) assistant() {
 	}
 }
 
-// call returns a finished tool call with a small or large result: repeated reads,
-// writes to files that were read, failures, todo lists, calls of ctx_reduce.
 func (h *life) call() obj {
 	file := rapid.SampledFrom([]string{"/p/a.go", "/p/b.go"}).Draw(h.t, "file")
 	output := "result " + h.id("r") + strings.Repeat(" line", rapid.SampledFrom([]int{0, 1, 600, 3000}).Draw(h.t, "lines"))
@@ -298,7 +292,6 @@ func (h *life) call() obj {
 	return p
 }
 
-// publish summarises some of the oldest messages that no compartment covers yet.
 func (h *life) publish() {
 	if h.w.readings.History == nil {
 		return
@@ -309,15 +302,13 @@ func (h *life) publish() {
 	}
 }
 
-// revert removes some of the newest messages, and the user writes a new prompt.
 func (h *life) revert() {
 	n := rapid.IntRange(1, len(h.w.raw)).Draw(h.t, "revert to")
 	h.w.raw = h.w.raw[:n]
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
-	// Pi leaves a blank prompt out. The array could then end with an answer whose calls
-	// were removed, and no provider answers such a request. The pass fails, and Pi's own
-	// array is sent (docs/pi.md).
+	// Without a prompt, which Pi leaves out if it is blank, the array could end with an answer whose calls were
+	// removed. No provider answers this, so the pass fails, and Pi's own array is sent (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
 
@@ -388,7 +379,7 @@ func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	}
 }
 
-// A queued drop alone causes no bust. It waits until the rent has paid for a bust, or until another cause leads to one.
+// A queued drop waits until the rent has paid for a bust, or until another cause leads to one.
 func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold
@@ -451,8 +442,8 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// In one of two equal sessions, the host restarts at random. The host of the other session, the twin, never restarts
-// and loses nothing. After every pass, the two sessions must agree.
+// In one of two equal sessions, the host restarts at random. The twin's host never restarts. After every pass, the
+// two sessions must agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -539,14 +530,12 @@ func invariant10OnePlaceholder(t *rapid.T, w *world) {
 	}
 }
 
-// isShell reports whether a pass marked the message as a shell. Some providers need a
-// text in its place.
+// Some providers need a text in its place.
 func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
-// Bug J1: for some providers, the text of a step was removed together with the step's calls. A text is removed only by
-// its own edit, never because calls were dropped.
+// Bug J1: for some providers, the text of a step was removed together with the step's calls.
 func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
 	onWire := map[string]int{}
 	for _, m := range w.wire {
@@ -588,7 +577,7 @@ func invariant11UserTurnsStay(t *rapid.T, w *world) {
 	}
 }
 
-// The model names units by their tags. So a tag that the model has read never gets another unit (D6).
+// So a tag that the model has read never gets another unit (D6).
 func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	given := w.witness.given
 	for _, u := range w.session.State.Units() {
@@ -599,11 +588,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// An episode has only one bust. A pass under pressure does all its work at once, and the same transcript gives no
-// reason for another bust. But a bust for rent may follow, because it also drops the newest units that the model has
-// marked, and a bust under pressure keeps these. While the price is unknown, or if writing to the cache costs no more
-// than reading from it, even a bust that frees little is made, and the next pass may reclaim more outputs. So the test
-// ends there (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
+// A bust for rent may follow, because it also drops marked newest units. Without a price, or if writing to the cache
+// costs no more than reading, small busts may follow, too. So the test ends there (-rapid.seed=6722935167943988486,
+// 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -623,8 +610,6 @@ func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	checkInvariants(t, w)
 }
 
-// If the pass cannot be stored, or its wire turns out wrong, it sends the last wire
-// and the new messages. None of its decisions remain.
 func invariant13FailOpenPerPass(t *rapid.T, w *world) {
 	if !w.busy {
 		return
@@ -667,8 +652,6 @@ func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	}
 }
 
-// For a model that binds its thinking, no wire contains a thinking block whose prompt
-// has changed. A pass without a bust leaves out no valid block.
 func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 	if !w.result.Setup.Binds {
 		w.witness.preamble, w.witness.valid = 0, nil
@@ -694,12 +677,10 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 	met.kept, met.lost = met.kept+len(valid), met.lost+len(w.result.Lost)
 }
 
-// edits reports whether the newest pass has changed content of the message.
 func (w *world) edits(key string) bool {
 	return slices.ContainsFunc(w.decision.Edits, func(e frozen.Edit) bool { return w.session.State.ByTag(e.Tag).MessageKey == key })
 }
 
-// A steady pass decodes and renders only the new messages.
 func TestSteadyPassRendersOnlyTheNewTail(t *testing.T) {
 	w := newWorld(t, true, 5)
 	for i := range 500 {
@@ -714,8 +695,6 @@ func TestSteadyPassRendersOnlyTheNewTail(t *testing.T) {
 	}
 }
 
-// While no run of the historian succeeds, the host asks for the uncovered messages again and again. Only new
-// messages are decoded for that.
 func TestUncoveredDecodesOnlyTheNewTail(t *testing.T) {
 	w := newWorld(t, true, 5)
 	codec := &countingCodec{Codec: w.codec}

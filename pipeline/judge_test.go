@@ -26,7 +26,6 @@ var (
 	judgedSteps  = flag.Int("judged-steps", 30, "the most passes of a random session")
 )
 
-// arrays returns the raw array, and the array that the client makes from it.
 func (w *world) arrays() (raw, wire []mjson.Value) {
 	codec := w.codec
 	wire = slices.Clone(w.head)
@@ -38,7 +37,6 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 	return w.raw, wire
 }
 
-// sendTo sends the newest pass to the judge.
 func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another profile
@@ -63,8 +61,7 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	}
 }
 
-// If the request that a harness makes from the raw array keeps the provider's rules, the request that is made from the
-// host's wire keeps them, too. The sessions are random.
+// A rule that the harness's own request breaks is not the host's mistake.
 func TestJudgeRandomSessions(t *testing.T) {
 	bothCodecs(t, judgeRandomSessions)
 }
@@ -98,7 +95,6 @@ func judgeRandomSessions(t *testing.T, codec transcript.Codec) {
 	}
 }
 
-// No wire of a story breaks a rule of its provider.
 func TestJudgeStories(t *testing.T) {
 	j := judge.Needs(t)
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -118,8 +114,7 @@ func TestJudgeStories(t *testing.T) {
 	j.Check(t)
 }
 
-// A softTB turns a failure into the end of one session, so that the next session can
-// begin.
+// A softTB ends one session on a failure, so that the next session can begin.
 type softTB struct{ testing.TB }
 
 type failed string
@@ -143,19 +138,14 @@ func (s *softTB) run(f func() int) (n int, err string) {
 	return f(), ""
 }
 
-// A wildLife is a random session with every event that harness and model can cause:
-// parallel calls, several thinking blocks in an answer, texts after calls, aborts,
-// images, empty and pruned outputs, reminders, pressure up to refused prompts, drops,
-// published compartments, reverts, restarts, and a store that refuses writes.
+// A wildLife is a random session with every event that harness and model can cause.
 type wildLife struct {
 	*rand.Rand
-	w     *world
-	n     int
-	model string
-	// thinks, interleaves and talksLate are habits of the session's model.
+	w                              *world
+	n                              int
+	model                          string
 	thinks, interleaves, talksLate bool
-	// headed counts the wires with a head.
-	headed int
+	headed                         int
 	// isDone means that the model has answered without a call, which ends its turn.
 	isDone bool
 }
@@ -186,7 +176,6 @@ func newWildLife(t testing.TB, codec transcript.Codec, seed uint64) *wildLife {
 	return h
 }
 
-// one is true in one of n cases.
 func (h *wildLife) one(n int) bool { return h.IntN(n) == 0 }
 
 func (h *wildLife) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", prefix, h.n) }
@@ -199,8 +188,7 @@ func (h *wildLife) anyModel() string {
 	return models[h.IntN(len(models))]
 }
 
-// modelID returns the id of the provider's model. On Bedrock, where other models cannot
-// cache, it is a Claude model.
+// On Bedrock, where other models cannot cache, it is a Claude model.
 func modelID(provider string) string {
 	if provider == "amazon-bedrock" {
 		return "anthropic.claude"
@@ -271,8 +259,7 @@ func (h *wildLife) step() {
 	}
 }
 
-// publish summarises some of the oldest messages that no compartment covers yet. In half of
-// the cases the user asks for a bust as well, because most passes of a session are steady.
+// Half of the publications come with a flush, because most passes of a session are steady.
 func (h *wildLife) publish() {
 	if h.w.readings.History == nil {
 		return
@@ -303,7 +290,6 @@ func (h *wildLife) rare() {
 	}
 }
 
-// prune clears an older output as OpenCode's own pruning does.
 func (h *wildLife) prune() {
 	for i, raw := range h.w.raw {
 		if !strings.Contains(string(raw), `"status":"completed"`) || !h.one(3) {
@@ -379,8 +365,7 @@ func (h *wildLife) file() obj {
 	return obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64," + onePixel}
 }
 
-// answer adds a step of the model. In rare cases the model continues after the end of its turn, for example because a
-// status was posted while the turn ran.
+// For example, a status was posted while the turn ran.
 func (h *wildLife) answer() {
 	if h.isDone && !h.one(10) {
 		h.user()
@@ -433,7 +418,6 @@ func (h *wildLife) said() obj {
 	return p
 }
 
-// thinking returns one or more thinking blocks in the form of the model's provider.
 func (h *wildLife) thinking() (parts []obj) {
 	for i := range []int{1, 1, 2, 3}[h.IntN(4)] {
 		proof := obj(nil)
@@ -475,7 +459,6 @@ func (h *wildLife) thinking() (parts []obj) {
 	return parts
 }
 
-// call returns a tool call in any of its states.
 func (h *wildLife) call() obj {
 	file := []string{"/p/a.go", "/p/b.go"}[h.IntN(2)]
 	output := "result " + h.id("r") + strings.Repeat(" line", []int{0, 1, 600, 3000}[h.IntN(4)])
@@ -510,7 +493,6 @@ func (h *wildLife) call() obj {
 	return p
 }
 
-// aborted adds an answer that was cut off.
 func (h *wildLife) aborted() {
 	parts := h.parts(h.IntN(3))
 	parts = slices.DeleteFunc(parts[:1+h.IntN(len(parts))], func(p obj) bool { return p["type"] == "step-finish" })
@@ -519,7 +501,6 @@ func (h *wildLife) aborted() {
 	h.w.add(raw)
 }
 
-// The random sessions have a model for each profile.
 func TestWildLivesKnowEveryProfile(t *testing.T) {
 	known := slices.Sorted(maps.Values(providers))
 	for _, p := range render.Profiles {

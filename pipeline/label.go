@@ -11,8 +11,8 @@ import (
 // maxLabel bounds a label, in bytes.
 const maxLabel = 160
 
-// Labels describes the units of messages to a person, by unit key: a text by its first words, a file by its name, a
-// call by the argument that distinguishes it best. It decodes the messages again, so a pass must not call it.
+// Labels describes the units of messages to a person, by unit key. It decodes the messages again, so a pass must
+// not call it.
 func (s *Session) Labels(messageKeys map[string]bool) map[string]string {
 	labels := make(map[string]string)
 	for messageKey := range messageKeys {
@@ -44,10 +44,8 @@ func labelOf(p *transcript.Part) string {
 	return firstWords(p.Text)
 }
 
-// tellingArguments are the names of arguments by which a person can distinguish the calls of one tool, the best first.
 var tellingArguments = []string{"filePath", "file_path", "path", "command", "pattern", "query", "url", "description", "name"}
 
-// argumentOf returns the first of the tellingArguments that a call has, or all arguments as JSON.
 func argumentOf(input json.Value) string {
 	var arguments map[string]json.Value
 	if json.Unmarshal(input, &arguments) == nil {
@@ -61,7 +59,6 @@ func argumentOf(input json.Value) string {
 	return string(input)
 }
 
-// firstWords returns the beginning of a text on one line.
 func firstWords(text string) string {
 	cut := text[:min(len(text), 4*maxLabel)] // white space may fill much of it
 	line := strings.ToValidUTF8(strings.Join(strings.Fields(cut), " "), "")

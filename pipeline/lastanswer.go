@@ -9,25 +9,21 @@ import (
 )
 
 // While thinking is on, Claude refuses a request whose last answer has calls and does not begin with thinking. Any
-// answer may become the last one: when the user writes in the middle of a turn, when a turn is aborted, and after a
-// revert. So the messages after an answer decide which of its contents have to stay. A revert may change this even on a
-// pass that may not edit. So it is not stored as an edit, but computed again from the transcript. While the array only
-// grows, this changes no wire: the rules leave the newest answer and the results before it unchanged (View.unread and
+// answer may become the last one: when the user writes mid-turn, when a turn is aborted, and after a revert. So the
+// messages after an answer decide which of its contents have to stay. A revert may change this even on a pass that
+// may not edit, so it is computed from the transcript and not stored as an edit. While the array only grows, this
+// changes no wire: the rules leave the newest answer and the results before it unchanged (View.unread and
 // View.separating in pipeline/rule).
 
-// spared says whether a call and whether a text of a message stay because of the message's place in the turn.
 type spared struct{ call, text bool }
 
-// sparedOf returns the contents of entry i that have to stay.
 func (s *memo) sparedOf(i int) spared {
 	p := render.ProfileNamed(s.frame.Profile)
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds the rendered messages for which sparedOf now returns another value than at their rendering, and marks
-// them to be rendered again. sparedOf reads the messages after an entry only up to the second that ends an answer. So
-// reviewEnd looks only at the last two rendered messages that end an answer, and at all messages between and after
-// them.
+// sparedOf reads the messages after an entry only up to the second that ends an answer. So reviewEnd looks only at
+// the last two rendered messages that end an answer, and at all messages between and after them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -40,17 +36,17 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire. It has to stay if entry i, or the next
-// step after it, ends its turn with calls and signed thinking. The step that ends the turn may become the last answer
-// of the array, for example after a revert, and Anthropic requires that the last answer begins with its thinking. If
-// this step vanished, an answer without thinking could become the last one. If the step before it kept no result, the
-// two steps would fuse, and the last answer would lose its thinking.
+// hasToKeepCall reports whether one call of entry i has to stay on the wire. That is so if entry i, or the next step
+// after it, ends its turn with calls and signed thinking. This step may become the last answer, for example after a
+// revert, and Anthropic requires that the last answer begins with its thinking. If the step vanished, an answer
+// without thinking could become the last one. If the step before it kept no result, the two steps would fuse, and the
+// last answer would lose its thinking.
 //
-// The provider joins an answer without calls with the next answer, so the thinking may be
-// in a message before the calls.
+// The provider joins an answer without calls with the next answer, so the thinking may be in a message before the
+// calls.
 //
-// For the rules, such an answer has Message.KeepsCall, and they leave one of its calls on the wire as a skeleton.
-// Frame.KeepsCall brings a call back if all calls were removed before the answer had to keep one.
+// The rules leave one call of such an answer (Message.KeepsCall) as a skeleton. Frame.KeepsCall brings a call back if
+// all calls were removed before.
 func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
@@ -65,12 +61,10 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
-// hasToKeepText reports whether entry i has become the last answer of its turn, after answers with calls, and is an
-// empty shell or an answer with an empty text. If it vanished, an answer with calls would be the last one, and would
-// have to begin with thinking. The host does not know whether the next request switches thinking on.
-//
-// An empty answer gets its text only once a user message follows it. At the end of the
-// array, a text would ask the provider to continue an answer.
+// hasToKeepText reports whether entry i is the last answer of its turn, after answers with calls, and is a shell or
+// has an empty text. Without the entry, an answer with calls would be the last, and would have to begin with
+// thinking. At the end of the array, a text would ask the provider to continue an answer, so an empty answer gets its
+// text only before a user message.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
@@ -81,7 +75,6 @@ func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	return next == len(s.entries) && !isEmpty || next < len(s.entries) && s.entries[next].header.role == transcript.User
 }
 
-// isShell reports whether an edit has marked the message as an empty shell.
 func (s *memo) isShell(e *entry) bool {
 	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
 		u := s.shown.ByTag(it.Tag)
@@ -89,27 +82,25 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether the provider requires that a last answer with calls begins with thinking, and an older
-// answer with calls could become the last answer if this message vanished.
+// mayExposeCalls reports whether an older answer with calls could become the last answer if this message vanished, at
+// a provider that requires thinking there.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }
 
-// isStep reports whether entry i is an answer with calls.
 func (s *array) isStep(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// isJoinable reports whether entry i is an answer without calls, which the provider joins
-// with an answer after it.
+// The provider joins an answer without calls with an answer after it.
 func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether a message of the user follows directly after entry i, and the entry, or an earlier
-// answer that the provider joins with it, has signed thinking.
+// endsTurnThinking reports whether entry i is directly before a message of the user, and it or an earlier answer that
+// the provider joins with it has signed thinking.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false
@@ -124,8 +115,7 @@ func (s *array) endsTurnThinking(i int) bool {
 	return true
 }
 
-// nextSeen returns the index of the first entry after entry i that reaches the provider. If
-// there is none, it returns the number of entries.
+// nextSeen returns the index of the first entry after entry i that reaches the provider.
 func (s *array) nextSeen(i int) int {
 	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: the calls of three steps were dropped. The thinking of these steps was removed with the calls, or because the
-// step fused with the previous step. Then the user reverted the rest of the turn, and one of these steps became the
-// last answer. Anthropic refuses a last answer that has calls and does not begin with its thinking.
+// Bug J9: the thinking of some steps was removed with their calls, or because a step fused with the previous one.
+// After a revert, one of these steps became the last answer. Anthropic refuses a last answer with calls that does not
+// begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -30,8 +30,7 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs requires that this answer is the last one of the wire, begins with thinking,
-// and does not fuse with the answer before it.
+// The answer must also begin with thinking and not fuse with the answer before it.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -108,9 +107,8 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was still
-// added to that answer, because a later step followed it, although this step was not on the wire. After a revert, the
-// list's call was in the last answer, which had no thinking.
+// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was added
+// to that answer, which became the last answer after a revert.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -153,9 +151,8 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: an answer with an empty text ended a turn. It was removed, because the provider refuses empty texts. So the
-// step before it became the last answer, which has calls and does not begin with thinking. F25: the same happened at an
-// unknown provider, which may be a gateway in front of Claude.
+// Bug F10: an answer with an empty text ended a turn, and was removed, because the provider refuses empty texts. So
+// the last answer had calls and did not begin with thinking. F25: the same happened at an unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -183,8 +180,6 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 		}
 		s.lastAnswerIsJoined("a2", "a3")
 
-		// The turn goes on, and units are dropped later. Then the user reverts the rest of
-		// the turn.
 		for _, drops := range []string{"drop 3", "drop 3 6", "drop 3 4", "drop 3 4 5 6"} {
 			s = begin(t, profile, 1)
 			s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nassistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u2: n")
@@ -194,7 +189,6 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 			s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 		}
 
-		// The user writes directly after the step.
 		s = begin(t, profile, 1)
 		s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nuser u2: n\n" +
 			"assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
@@ -204,9 +198,8 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// Bug F26: the model thought, and ended its turn without calls. The next pass removed the call before that answer. Then
-// the model continued with another step, without a prompt in between. Anthropic sees the answer and the step as one, so
-// the last answer began with an older text.
+// Bug F26: a turn ended with thinking and no calls, and the next pass removed the call before. Then the model
+// continued without a prompt. Anthropic sees both answers as one, which began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
@@ -224,8 +217,7 @@ func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// lastAnswerIsJoined requires that the wire's last answer consists of these two messages,
-// and begins with thinking.
+// The last answer must also begin with thinking.
 func (s *story) lastAnswerIsJoined(first, second string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1

@@ -1,8 +1,7 @@
 package pipeline
 
-// Leaving estimates how many tokens, by the host's count, the next bust removes from the wire. The bust removes the
-// queued drops. It also replaces messages with the published compartments that the head does not show yet. The
-// historian need not free this space.
+// Leaving estimates how many tokens, by the host's count, the next bust removes from the wire. The historian need not
+// free this space.
 func (s *content) Leaving(published *History) int {
 	shown := s.standing(published)
 	from := s.coveredBy(s.State.Head)

@@ -6,8 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The next bust removes the messages of published compartments that the head does not show
-// yet, and the queued drops after them.
 func TestLeavingEqualsTheRemovalsOfTheNextBust(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := talked(t, codec, 8, 4)

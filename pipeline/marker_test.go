@@ -16,12 +16,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// markerText is the text of a marker's summary. No model may read it while a host runs.
 const markerText = "summarised, but the host does not run"
 
-// markedAt returns the array that OpenCode delivers with the host's marker at message i:
-// the message with a compaction part, the marker's summary, and everything after the
-// message.
+// markedAt returns the array that OpenCode delivers with the host's marker at message i.
 func markedAt(w *world, i int) []mjson.Value {
 	w.t.Helper()
 	boundary := w.codec.Decode(w.raw[i]).Key
@@ -43,8 +40,7 @@ func markedAt(w *world, i int) []mjson.Value {
 	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
-// marked returns a session with this number of turns. Its compartments end at the
-// ordinals in ends, and the baseline of the newest pass shows them.
+// The compartments end at the ordinals in ends, and the baseline shows them.
 func marked(t testing.TB, turns int, ends ...int) *world {
 	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
 	w.readings.History = &History{}
@@ -61,7 +57,6 @@ func marked(t testing.TB, turns int, ends ...int) *world {
 	return w
 }
 
-// ordinals returns the ordinals and keys of the messages that no compartment covers.
 func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	all := w.readings.History.Compartments
 	var known []chronicle.Place
@@ -81,8 +76,7 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	return text
 }
 
-// A marker hides only messages that the head replaces. So the wire and the ordinals do not depend on the place of the
-// marker, even after a restart. The next fold then also covers the newly published messages, and no others.
+// A marker hides only messages that the head replaces, so its place does not matter.
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
@@ -111,7 +105,6 @@ func TestMarkerChangesNoWire(t *testing.T) {
 		if got, want := w.session.Marker(), w.codec.Decode(w.raw[0]).Key; got != want {
 			rt.Fatalf("the array begins with %q, not %q", got, want)
 		}
-		// The next fold covers two more messages, and no more.
 		h := w.readings.History
 		h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
 			Seq: 1, Start: end + 1, End: end + 2, Keys: []string{w.codec.Decode(whole[end]).Key, w.codec.Decode(whole[end+1]).Key},
@@ -134,7 +127,6 @@ func TestMarkerChangesNoWire(t *testing.T) {
 		if w.session.own != own || w.start != len(w.raw)-(len(whole)-end-2) {
 			rt.Fatalf("%d tokens are left, want %d; the tail begins at %d of %d", w.session.own, own, w.start, len(w.raw))
 		}
-		// Without the marker, the array is whole again.
 		folded := w.text()
 		w.raw, w.held = whole, 0
 		w.pass()
@@ -144,8 +136,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// A revert removes the compartments that it reaches. Compartments that end before the
-// marker stay: their messages are hidden, not reverted.
+// Compartments that end before the marker stay: their messages are hidden, not reverted.
 func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

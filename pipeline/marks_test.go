@@ -9,8 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At these prices, a token that is written again costs 1.15 more than a token that is
-// read.
 var quarterAndTenth = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 // Calculated by hand: reading costs r·(H+L)/2, writing costs (w−r)·(L−P) spread over
@@ -42,10 +40,8 @@ func TestLowMark(t *testing.T) {
 	}{
 		{"with a floor above, half of the high mark", marks{high: 1000, floor: 600, growth: 10, price: quarterAndTenth}, 500},
 		{"at half, too", marks{high: 1000, floor: 500, growth: 10, price: quarterAndTenth}, 500},
-		// Only reading costs here: 0.1·(1000+L)/2 may be 5 % more than 0.1·500, so L
-		// is 50.
+		// Only reading costs here: 0.1·(1000+L)/2 may be 5 % more than 0.1·500, so L is 50.
 		{"five percent dearer than the floor of nothing", marks{high: 1000, prefix: 1000, growth: 10, price: quarterAndTenth}, 50},
-		// 1.05·(1000+200) − 1000 = 260.
 		{"than a floor of 200", marks{high: 1000, floor: 200, prefix: 1000, growth: 10, price: quarterAndTenth}, 260},
 	} {
 		if got := c.m.low(); got != c.want {
@@ -54,8 +50,7 @@ func TestLowMark(t *testing.T) {
 	}
 }
 
-// If the prompt grows fast, busts follow each other soon, and each bust writes the remaining content again. So the low
-// mark is lower. If the prompt grows slowly, the low mark may stay high.
+// If the prompt grows fast, busts follow each other soon, and each bust writes the remaining content again.
 func TestLowMarkFollowsGrowth(t *testing.T) {
 	m := marks{high: 100_000, price: quarterAndTenth}
 	m.growth = 100
@@ -66,7 +61,6 @@ func TestLowMarkFollowsGrowth(t *testing.T) {
 	}
 }
 
-// The search finds the same mark as a trial of every mark.
 func TestLowMarkIsTheHighestWithinTheSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := marks{

@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The unit is the result of a tool or
-// a text of the user, and is new since the newest Update. So the provider has not seen its content yet, and the note
-// causes no bust. A unit that already has a reminder, for example from the harness, gets no note.
+// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen
+// the unit, because a note would then cause a bust. A unit with a reminder, for example from the harness, gets no
+// note.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded
@@ -41,18 +41,15 @@ func takesNote(m *transcript.Message, p *transcript.Part) bool {
 	return (isResult || isPrompt) && p.TextPath != "" && strings.TrimSpace(p.Text) != "" && !strings.Contains(p.Text, "<system-reminder>")
 }
 
-// A New is a part that the provider has not seen: a result or a text of the user, at the end of the array.
 type New struct {
 	Message *transcript.Message
 	Part    *transcript.Part
 }
 
-// maxNew is how many messages News looks at, from the end of the array. If more messages are new to the host, the
-// session is older than the host, and the provider has seen most of them.
+// News looks at the last maxNew messages. If more are new to the host, the provider has seen most of them.
 const maxNew = 4
 
-// News returns the parts to which the newest Update has given tags, and to which a note may be added. It is called
-// before the pass is rendered.
+// News returns the parts to which the newest Update has given tags, and to which a note may be added.
 func (s *Session) News() (news []New) {
 	for i := len(s.entries) - 1; i >= max(0, len(s.entries)-maxNew); i-- {
 		m := s.entries[i].decoded

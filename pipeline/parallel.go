@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// inParallel calls f for each number below n. Fewer than 128 calls, as on every steady
-// pass, run one after another. More calls, as on a resync, run on all cores. The calls
-// must not depend on each other.
+// inParallel calls f for each number below n, on one core for less than 128 calls, and
+// otherwise on all cores. The calls must not depend on each other.
 func inParallel(n int, f func(int)) {
 	const chunk = 64
 	workers := min(runtime.GOMAXPROCS(0), n/chunk)

@@ -19,7 +19,6 @@ import (
 // The tests write their messages in OpenCode's format. toPi translates them into steps of
 // Pi, so that both codecs run through the same histories.
 
-// bothCodecs runs a test for each harness.
 func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
 	t.Helper()
 	for _, h := range schema.Harnesses {
@@ -28,7 +27,6 @@ func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
 	}
 }
 
-// toPi returns a message of OpenCode as a step of Pi.
 func toPi(t testing.TB, raw mjson.Value) mjson.Value {
 	t.Helper()
 	step, err := transcripttest.ToPi(raw)
@@ -36,7 +34,6 @@ func toPi(t testing.TB, raw mjson.Value) mjson.Value {
 	return step
 }
 
-// toOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2.
 func toOpenCode2(t testing.TB, raw mjson.Value) mjson.Value {
 	t.Helper()
 	step, err := transcripttest.ToOpenCode2(raw)
@@ -44,7 +41,6 @@ func toOpenCode2(t testing.TB, raw mjson.Value) mjson.Value {
 	return step
 }
 
-// inHarness returns a message of OpenCode in the format of the world's harness.
 func (w *world) inHarness(raw mjson.Value) mjson.Value {
 	switch w.codec.(type) {
 	case transcript.Pi:
@@ -62,9 +58,8 @@ func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 
 func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
 
-// askModel does what the shims of Pi and of OpenCode 2 do: it names the model of the request,
-// because the messages do not. toPi and toOpenCode2 note the model in the user message,
-// where no codec looks for it.
+// toPi and toOpenCode2 note the model in the user message, where no codec looks for it. As the shims do, askModel
+// names it.
 func (w *world) askModel() {
 	if w.isOpenCode1() {
 		return
@@ -95,7 +90,6 @@ func (w *world) askModel() {
 	}
 }
 
-// setUsage makes an answer report a prompt of this many tokens.
 func (w *world) setUsage(i, tokens int) {
 	codec := w.codec
 	usage := codec.UsageValue(transcript.Usage{Input: tokens})
@@ -106,9 +100,7 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// The same conversation in each harness gives the same units, tags, token counts, decisions and journal.
-// The test leaves out everything that the harnesses do not share: only OpenCode 1 has a todo tool, and messages
-// that are never sent. Pi has no agents.
+// Only OpenCode 1 has a todo tool and messages that are never sent, and Pi has no agents. The test leaves these out.
 func TestHarnessesDecideAlike(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {
 		t.Run(strings.TrimPrefix(fmt.Sprintf("%T", codec), "transcript."), func(t *testing.T) { decidesLikeOpenCode1(t, codec) })
@@ -150,8 +142,7 @@ func decidesLikeOpenCode1(t *testing.T, codec transcript.Codec) {
 	})
 }
 
-// A journal records the results of a pass, for comparison between harnesses. It leaves out names that differ
-// between them.
+// A journal leaves out names that differ between harnesses.
 type journal struct {
 	Units    []frozen.Unit
 	Decision Decision

@@ -2,9 +2,8 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r · S/D − 1. Here w is the price of
-// writing a token, and r is the price of reading a token. S is the number of resent tokens, and D is the number of
-// removed tokens.
+// n = (w−r)/r · S/D − 1. Here w is the price of writing a token, r is the price of reading a token, S is the number
+// of resent tokens, and D is the number of removed tokens.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -12,30 +11,23 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// shortSession is the least number of further passes that a session is expected to
-// have. A turn of a coding agent has about as many steps.
+// A turn of a coding agent has about as many steps.
 const shortSession = 20
 
 // ExpectedPasses returns the number of further passes that is expected of a session after the given number of passes.
-// The estimate is that a session is now at the middle of its life.
+// The estimate is that a session is now half way.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
-// A bust describes a possible bust.
 type bust struct {
-	// firstMessage is the index of the first message that the bust's edits change. edited
-	// is the number of tokens that these edits remove.
+	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
-	// head is the change of the head.
-	head headChange
-	// current is the size of the prompt in tokens. forcedAt is the size at which space
-	// is freed regardless of the cost.
+	head                 headChange
+	// Both are in tokens. Above forcedAt, space is freed regardless of the cost.
 	current, forcedAt int
-	// breakpoints is the number of breakpoints that the provider allows.
-	breakpoints int
+	breakpoints       int
 }
 
-// firstChanged returns the index of the first message that the bust affects. If the head changes, that is 0, because
-// the head precedes every message.
+// A change of the head affects all messages, because the head precedes them.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0
@@ -43,10 +35,10 @@ func (b bust) firstChanged() int {
 	return b.firstMessage
 }
 
-// price estimates the cost and the gain of the bust b. On a route with breakpoints, the provider looks for a cached
-// prefix only in some blocks before each breakpoint (docs/cache-routes.md). The harness sets breakpoints only on the
-// system prompt and the newest messages. If a bust changes an earlier message, the provider reads only the system
-// prompt from the cache. If there is a head, it also reads the baseline, because the acknowledgement has a breakpoint.
+// On a route with breakpoints, the provider looks for a cached prefix only in some blocks before each breakpoint
+// (docs/cache-routes.md). Breakpoints are only on the system prompt and the newest messages. If a bust changes an
+// earlier message, the provider reads only the system prompt from the cache. If there is a head, it also reads the
+// baseline, because the acknowledgement has a breakpoint.
 func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {

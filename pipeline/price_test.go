@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The expected values of n = (w−r)/r · S/D − 1 are worked out by hand.
+// The expected values are worked out by hand.
 func TestBreakEven(t *testing.T) {
 	perMillion := schema.Price{Fresh: 3, Write: 3.75, Read: 0.30}
 	for _, c := range []struct {
@@ -51,7 +51,6 @@ func TestPaysOff(t *testing.T) {
 	}
 }
 
-// hundreds returns a session of n messages with 100 tokens each.
 func hundreds(t *testing.T, n int) *world {
 	w := newWorld(t, true, 1)
 	for i := range n {
@@ -93,8 +92,7 @@ func TestPriceOfABust(t *testing.T) {
 	}
 }
 
-// The session has had 300 passes and grows by one token a pass. Space has to be freed after 5 more tokens. If the
-// bust shows a summary that frees 40 tokens, space has to be freed after 45 passes.
+// The session has had 300 passes and grows by one token a pass. The summary of the second case frees 40 tokens.
 func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	w := hundreds(t, 10)
 	w.session.Meta.Passes = 300

@@ -57,9 +57,7 @@ func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	}
 }
 
-// If two raw messages give different wires with the same frozen state, their raw
-// hashes differ. Otherwise a change by the harness would look like a mistake of the
-// host.
+// Otherwise a change by the harness would look like a mistake of the host.
 func TestRawHashChangesWithTheWire(t *testing.T) {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: true},
@@ -113,8 +111,7 @@ func drawMessage(t *rapid.T, role string, parts []obj) mjson.Value {
 	return raw
 }
 
-// drawPart draws any part that OpenCode may have. Its values come from small sets, so
-// that draws are often equal.
+// The values come from small sets, so that draws are often equal.
 func drawPart(t *rapid.T) obj {
 	p := obj{"type": rapid.SampledFrom([]string{"text", "text", "reasoning", "tool", "tool", "tool", "file", "step-start", "compaction", "new"}).Draw(t, "type")}
 	if id := rapid.SampledFrom([]string{"p1", "p1", "p2", ""}).Draw(t, "id"); id != "" {
@@ -148,8 +145,7 @@ func drawPart(t *rapid.T) obj {
 	return p
 }
 
-// drawChange changes one field of a part, as a harness would, or sometimes draws
-// another part.
+// drawChange changes one field as a harness would, or draws another part.
 func drawChange(t *rapid.T, p obj) obj {
 	other := drawPart(t)
 	was, is := p["state"], other["state"]
@@ -168,7 +164,6 @@ func drawChange(t *rapid.T, p obj) obj {
 	return p
 }
 
-// drawEdits draws edits that rules could make. Calls without a result get no edit.
 func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.Edit {
 	open := map[int]bool{}
 	for _, s := range sessions {

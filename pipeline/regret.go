@@ -7,22 +7,18 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// If the model reads removed content again within SoonPasses passes, the removal was wrong. If content stays, each pass
-// reads it once more, at a tenth of the price of fresh tokens. Over 20 passes, that is twice the price of fresh tokens.
-// If removed content comes back, writing it costs 1.25 times this price. So after 20 passes, the removal has paid off
-// even if the content comes back.
+// If the model reads removed content again within SoonPasses passes, the removal was wrong. Content that stays costs
+// a tenth of the price of fresh tokens with each pass, twice this price in 20 passes. Content that comes back costs
+// 1.25 times this price. So after 20 passes, the removal has paid off even if the content comes back.
 const SoonPasses = 20
 
-// A Reread is a removed unit whose content the model has asked for again.
 type Reread struct {
 	Tag int
-	// MessageKey is the message of the unit. Tokens is the size of the content that was
-	// read again.
+	// MessageKey is the message of the unit. Tokens is the size of the content that was read again.
 	MessageKey string
 	Tokens     int
 }
 
-// An Expansion is a call of ctx_expand that showed messages of the session.
 type Expansion struct {
 	// Start and End are the ordinals of the first and the last message. Tokens is the
 	// size of the text that was shown.
@@ -31,8 +27,7 @@ type Expansion struct {
 	tag int
 }
 
-// noteExpansion records the range that a call of ctx_expand has read. A call for an
-// outline does not count, because its result shows no contents. Neither does a call for another session.
+// A call for an outline shows no contents.
 func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
 		return
@@ -48,9 +43,9 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	}
 }
 
-// Rereads returns the removed units whose content the model has asked for again: the newest Update has a call with the
-// same tool and arguments. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads returns
-// no unit for a call of these kinds:
+// Rereads returns the removed units whose content a call of the newest Update has asked for again, with the same tool
+// and arguments. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads returns no unit
+// for a call of these kinds:
 //
 //   - a call that failed, and a repetition of a failed call;
 //   - a call whose newest earlier result is still on the wire;
@@ -81,8 +76,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore finds the newest earlier call that is equal to a new call. It returns the unit of that call if the
-// removal of the unit was wrong, otherwise nil.
+// removedBefore finds the newest earlier call that is equal to a new call. It returns that call's unit if the
+// removal was wrong, otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false
@@ -105,7 +100,6 @@ func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	return nil
 }
 
-// isRepeated reports whether an earlier call equals the call with this tag.
 func (s *Session) isRepeated(tag int) (is bool) {
 	var call uint64
 	s.eachItemBefore(tag+1, func(it *rule.Item) {
@@ -120,7 +114,6 @@ func (s *Session) isRepeated(tag int) (is bool) {
 	return is
 }
 
-// eachItemBefore calls f for each item with a lower tag, in the order of the transcript.
 func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	for i := range s.entries {
 		for j := range s.entries[i].items {
@@ -131,8 +124,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of the given messages that are not on the wire. It stops when their sizes add up to the
-// given number of tokens, because ctx_expand has not shown more.
+// RemovedIn returns units that are not on the wire, up to a size: ctx_expand has not shown more than this number of
+// tokens.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// In each case a call is made, its result is removed or stays, and other calls follow. Only the model knows why it
-// reads something again, so the cases define which repetitions count as a wrong removal.
+// Only the model knows why it reads something again, so the cases define which repetitions count as a wrong removal.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string
@@ -106,7 +105,6 @@ func TestRereads(t *testing.T) {
 	}
 }
 
-// A call of ctx_expand shows messages, and a repetition does not count again.
 func TestExpansions(t *testing.T) {
 	w := newWorld(t, true, 20)
 	w.add(message("u1", "user", w.now, nil, textPart("q", "go")), message("a1", "assistant", w.now, nil, toolPart("p1", "c1", "read", obj{"filePath": "a"}, fmt.Sprintf("%0400d", 1))))
@@ -145,8 +143,7 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// If the model often reads again what a rule has removed, the rule is asked one occasion later. The occasions of the
-// model's own drops and of the rules for an emergency do not change.
+// If the model often reads again what a rule has removed, the rule is asked one occasion later.
 func TestRegrettedRuleIsAskedLater(t *testing.T) {
 	build := func(regretted ...string) *world {
 		w := newWorld(t, true, 1)

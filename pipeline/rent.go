@@ -2,41 +2,36 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A Rent is the stored meter of a session. Each request pays for content that a bust could have removed. This payment
-// is called rent. A bust is a purchase, because everything after its first changed byte is written to the cache again.
-// The session makes the bust when the rent that it has paid since the last bust has reached the price
-// (docs/decisions.md).
+// A Rent is the stored meter of a session. Each request pays for content that a bust could have removed: the rent.
+// The session makes the bust when the rent since the last bust has reached the bust's price (docs/decisions.md).
 //
-// The unit of all sums is the price of reading one token from the cache. The price of a bust is the difference between
-// writing tokens and reading them. For example, if writing a token costs 1.25 and reading it costs 0.1, a bust that
-// writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
+// The unit of all sums is the price of reading one token from the cache. The price of a bust is the difference
+// between writing tokens and reading them. For example, if writing a token costs 1.25 and reading a token costs 0.1,
+// a bust that writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent, since the head last changed, for messages that a summary could replace. It counts as paid
-	// when their compartment is published.
+	// Coverable is the rent, since the head last changed, for messages that a summary could replace. It counts as
+	// paid when that summary is published.
 	Coverable int
-	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued is the part of it
-	// that the model had asked to drop. Messages is the number of messages at the time of the estimate.
+	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued is the queued
+	// drops' part of it. Messages is the number of messages at that time.
 	Removable, Queued, Messages int
-	// A lump is at least leastRemoved tokens of content that become removable at the same time. Price is the price of
-	// the bust when the last lump came, or a later estimate if it was lower. A higher estimate does not count: the
-	// price rises while the session waits, but that is no reason to wait longer. GrewAt is the number of the pass on
-	// which the lump came.
+	// A lump has at least leastRemoved tokens. Price is the price of the bust when the last lump came, or a later and
+	// lower estimate: the price rises while the session waits, but that is no reason to wait longer. GrewAt is the
+	// number of the pass on which the lump came.
 	Price, GrewAt int
 }
 
 // leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would save almost nothing,
-// and the user gets a notice of each bust. A later bust removes the same content and more.
+// and the user gets a notice of each bust.
 const leastRemoved = 2000
 
-// estimateEvery is the number of new messages after which the session estimates the bust again in
-// the middle of a turn. An estimate asks the rules, which read the whole transcript.
+// An estimate reads the whole transcript, so mid-turn it is repeated only after this number of new messages.
 const estimateEvery = 24
 
 // costOf returns the price of the bust in tokens read from the cache. Bound thinking that the bust
-// invalidates counts like tokens that are written again, because the model has to think again.
-// If the price of the model is unknown, TypicalPrice is used.
+// invalidates counts like written tokens, because the model has to think again.
 func costOf(b schema.BustPrice, p schema.Price) int {
 	if p.Read <= 0 || p.Write <= 0 {
 		p = TypicalPrice
@@ -57,15 +52,13 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns the additional cost of removable content when a prompt of size tokens is beyond a cliff of the
-// provider's prices (route.Cliff). If the prompt without this content is below the cliff, the whole additional cost is
-// due to the content.
+// Beyond a cliff of the provider's prices (route.Cliff), removable content has an additional cost. If the prompt
+// without this content is below the cliff, the content bears the whole additional cost.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
 }
 
-// queued returns the size of the queued drops in tokens of the host's count.
 func (s *content) queued() int {
 	tokens := 0
 	for _, q := range s.State.Queue() {
@@ -76,8 +69,6 @@ func (s *content) queued() int {
 	return tokens
 }
 
-// uncovered returns the size of the messages that no published compartment covers, in tokens of the
-// host's count.
 func (s *content) uncovered(r Readings) int {
 	first := s.coveredBy(s.State.Head)
 	if r.History != nil {
@@ -94,7 +85,7 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy makes the bust that the rent has paid for. If no bust is due, it returns false. It writes the meter to a.
+// buy makes the bust that the rent has paid for. It returns false if no bust is due, and writes the meter to a.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false
@@ -112,8 +103,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// Until the next lump comes, no later moment is better for the bust. The next lump will probably take as long
-		// to come as the last lump, so the rent of this time counts, too.
+		// Until the next lump comes, no later moment is better for the bust. The next lump probably takes as long as
+		// the last, so the rent of this time counts, too.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -126,8 +117,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// priceAfter returns Price after an estimate of the bust. A bust that removes less than leastRemoved is never made, so
-// its price does not count.
+// A bust that removes less than leastRemoved is never made, so its price does not count.
 func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
 		return b.Cost
@@ -135,8 +125,7 @@ func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	return m.Price
 }
 
-// paid returns the cost so far of the content that the bust would remove. hasNews means that the bust
-// would show new summaries.
+// hasNews means that the bust would show new summaries.
 func (m Rent) paid(hasNews bool) int {
 	if hasNews {
 		return m.Paid + m.Coverable
@@ -144,7 +133,6 @@ func (m Rent) paid(hasNews bool) int {
 	return m.Paid
 }
 
-// after returns the meter after a pass with decision d.
 func (m Rent) after(d Decision) Rent {
 	switch {
 	case d.Verdict == schema.Steady:
@@ -156,9 +144,9 @@ func (m Rent) after(d Decision) Rent {
 }
 
 // RunBudget returns the amount that a run of the historian may cost now, in tokens read from the
-// cache. It is the rent of the messages before the working set, minus the price of the bust that
-// shows their summary. workingSet is in tokens. While a published summary waits for its bust,
-// RunBudget returns -1.
+// cache. The result is the rent of the messages before the working set, minus the price of the
+// bust that shows their summary. workingSet is in tokens. While a published summary waits for
+// its bust, RunBudget returns -1.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

@@ -6,8 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 )
 
-// Beyond a cliff of the provider's prices, messages that a summary could replace cost more, too, so the historian
-// runs earlier.
 func TestCliffRaisesTheRentOfMessages(t *testing.T) {
 	coverable := func(cliff route.Cliff) int {
 		w := hundreds(t, 12)

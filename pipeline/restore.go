@@ -9,17 +9,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A returning holds the units that a bust brings back: kept units, and the words of the prompt that the model is to
-// answer.
+// A bust brings back kept units, and the words of the prompt that the model is to answer.
 type returning struct {
 	tags []int
-	// tokens is how much larger the units become on the wire, by the host's count. ofMeasured is the part of tokens in
-	// the messages that the newest usage has measured. first is the index of the first message that changes.
+	// tokens and ofMeasured are by the host's count. ofMeasured is the part in measured messages. first is the first
+	// message that changes.
 	tokens, ofMeasured, first int
 }
 
-// If d is a decision to bust, withRestored adds the kept units that come back with the bust. Like a queued drop, a kept
-// unit waits for a bust: it never causes a bust, and never prevents one.
+// withRestored adds the kept units that come back with a bust. A kept unit never causes a bust, and never prevents
+// one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d
@@ -40,9 +39,8 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// isPromptLost reports whether the newest prompt has no answer yet, but is not whole on the wire. When a newer prompt
-// has come, a rule may shorten an older prompt, and a head may cover it. If the user then goes back, for example with
-// Pi's /tree, the older prompt is the newest again, and the model could not read its task.
+// A rule may shorten an older prompt, and a head may cover it. If the user goes back, for example with Pi's /tree,
+// the older prompt is the newest again, and the model could not read its task.
 func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
@@ -54,7 +52,6 @@ func isPromptLost(s *content, r Readings) bool {
 	return len(lostWords(&s.entries[i], s.State)) > 0
 }
 
-// lostWords returns the tags of a message's units that hold words or files of the user, and that edits have changed.
 func lostWords(e *entry, state *frozen.State) (tags []int) {
 	for _, it := range e.items {
 		if u := state.ByTag(it.Tag); it.Typed && u != nil && !u.IsWhole() {
@@ -64,10 +61,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back. Words of the prompt that the model is to answer always come back. Awaited
-// units come back if they fit into room, in the order in which the user has asked for them. room is the number of
-// tokens between the size of the prompt after the bust and the high mark. With more, the next pass would have to free
-// space again. shown is the state with the new head.
+// returning returns the units that come back. Words of the prompt that the model is to answer always come back.
+// Awaited units come back in the order in which the user has asked for them, if they fit into room: the tokens
+// between the prompt after the bust and the high mark. With more, the next pass would have to free space again. shown
+// is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
@@ -98,8 +95,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the tags of the units that a pass ends keeping: the rules had to take them, or the head now stands
-// for them.
+// The rules had to take these units, or the head covers them.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

@@ -6,26 +6,21 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ForcePercent is the pressure at which a pass frees space even in the middle of a turn. Otherwise, long turns would
-// reach the limit before they end. Section 1 of docs/decisions.md says why a pass at this pressure does not remove all
-// that it could.
+// From ForcePercent on, a pass frees space even mid-turn, because a long turn would otherwise reach the limit before
+// it ends. Section 1 of docs/decisions.md says why such a pass does not remove all that it could.
 const ForcePercent = 85
 
-// EmergencyPercent is the pressure at which the next request may not fit, so that even
-// protected tool output is dropped.
+// From EmergencyPercent on, the next request may not fit, so even protected tool output is dropped.
 const EmergencyPercent = 95
 
-// DefaultLimitTokens is the prompt limit that the host assumes for an unknown model. It is the size of a small window,
-// because with a limit that is too large the provider would refuse prompts.
+// DefaultLimitTokens is the prompt limit of an unknown model. It is small, because with a limit that is too large the
+// provider would refuse prompts.
 const DefaultLimitTokens = 128_000
 
-// A Cause says why a pass is not steady, or why a pass that wanted to bust had to
-// wait.
+// A Cause says why a pass is not steady, or why a bust had to wait.
 type Cause string
 
-// The causes of a verdict.
 const (
-	// CauseNone: there is no reason for a bust.
 	CauseNone Cause = ""
 	// CauseFirstPass: the session has sent no wire yet.
 	CauseFirstPass Cause = "first-pass"
@@ -34,8 +29,7 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
-	// prompt again.
+	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -45,33 +39,27 @@ const (
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
-	// CauseRent: removable content has cost as much as the bust that removes it
-	// (Session.buy).
+	// CauseRent: removable content has cost as much as the bust that removes it (Session.buy).
 	CauseRent Cause = "rent"
-	// CauseMidTurn: pressure asks for a bust, but the pass stays steady because the
-	// turn is still collecting tool results.
+	// CauseMidTurn: pressure asks for a bust, but the pass waits for the end of the turn.
 	CauseMidTurn Cause = "mid-turn"
-	// CauseNothingToDo: a bust was allowed, but the pass stays steady because no rule
-	// proposed an edit.
+	// CauseNothingToDo: a bust was allowed, but no rule proposed an edit.
 	CauseNothingToDo Cause = "nothing-to-do"
-	// CausePrice: a bust was allowed, but the pass stays steady because the bust would
-	// cost more than it saves before space must be freed anyway.
+	// CausePrice: a bust was allowed, but it would cost more than it saves.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: pressure asks for a bust, but the pass stays steady. Either the episode is stuck and there is
-	// nothing new to remove, or no usage shows the effect of the last bust yet.
+	// CauseNoProgress: pressure asks for a bust, but the episode is stuck, or no usage shows the effect of the last
+	// bust yet.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
-	// CauseInvalidWire: the wire of the pass breaks a rule of the provider, so the pass
-	// stays steady.
+	// CauseInvalidWire: the wire broke a rule of the provider, so the pass became steady.
 	CauseInvalidWire Cause = "invalid-wire"
-	// CauseBusy: another program holds a lock on the database, so the pass cannot be
-	// stored and stays steady.
+	// CauseBusy: another program holds a lock on the database, so the pass became steady.
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A pass with another cause may be
-// hard, too: then it folds the head although the prefix is still cached.
+// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A hard pass with another cause
+// folds the head although the prefix is still cached.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -80,10 +68,9 @@ func (c Cause) PrefixWasGone() bool {
 	return false
 }
 
-// The causes of a bust that the pass's verdict does not explain.
 const (
 	// BustTranscript: the harness changed messages that had been sent. Examples are a
-	// revert, the harness's own compaction, and a reminder that moved.
+	// revert, the harness's own compaction, or a reminder that moved.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"
@@ -91,29 +78,27 @@ const (
 	BustUnexplained = "unexplained"
 )
 
-// Signals are the facts from which Schedule makes its verdict.
 type Signals struct {
 	FirstPass    bool
 	ModelChanged bool
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted is set in three cases: a revert has taken messages that the head covers; messages with a withdrawn
-	// compartment have come back; or a prompt that is not whole on the wire is the newest again. In the first two
-	// cases, the reported sizes belong to another head.
+	// HeadReverted is set if a revert has taken covered messages, if messages of a withdrawn compartment are back, or
+	// if a prompt that is not whole on the wire is the newest. In the first two cases, the reported sizes belong to
+	// another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool
 	Subagent bool
 	// Overflow means that the provider refused the last prompt as too long.
 	Overflow bool
-	// MidTurn means that the newest assistant turn is still collecting tool results.
+	// MidTurn means that the model has not read the newest results.
 	MidTurn bool
 	// Percent is the pressure in percent of the window, for example 72.5. Threshold is
 	// the execute threshold in the same unit.
 	Percent, Threshold float64
-	// Now and LastResponse are Unix milliseconds. LastResponse is 0 if the model has
-	// not answered yet.
+	// Now and LastResponse are Unix milliseconds. LastResponse is 0 if the model has not answered yet.
 	Now, LastResponse int64
 	// TTL is how long the provider keeps an unused prefix.
 	TTL time.Duration
@@ -121,44 +106,32 @@ type Signals struct {
 
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
-//   - A steady pass adds nothing to the frozen state except the tags of new units. It does not change the cached
-//     prefix.
-//   - A soft pass may add edits to a live prefix, and everything after the first edit
-//     is then sent again. It asks the rules of rule.Table up to its occasion
-//     (occasionOf in episode.go). The rules of any bust are always asked. From the
-//     threshold on, the pass also asks rules that make room. At ForcePercent it asks more
-//     of them, and at EmergencyPercent or after a refused prompt it asks all of them. Once
-//     enough is freed, the pass skips the remaining rules that make room. It applies the
-//     queued drops except those of protected units. A bust for rent applies those, too,
-//     because the model has asked for them, but asks no rule that makes room. A soft
-//     pass may write a new delta of the head, and may place the synthetic todo list. It
-//     must not change the rest of the setup, for example the provider profile.
-//   - A hard pass may do all that a soft pass may. It may also change the setup and fold the head, and it applies the
-//     queued drops of protected units, too. It asks the rules of the occasion Pressure at a smaller size, from half way
-//     between the low mark and the threshold on.
+//   - A steady pass adds only the tags of new units. It does not change the cached prefix.
+//   - A soft pass may add edits to a live prefix, and everything after the first edit is then sent again. It asks the
+//     rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that make room once enough is
+//     freed. It applies the queued drops except those of protected units. A bust for rent applies these, too, because
+//     the model has asked for them, but asks no rule that makes room. A soft pass may write a new delta of the head and
+//     the synthetic todo list. It must not change the rest of the setup, for example the provider profile.
+//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. It
+//     asks the rules of the occasion Pressure from half way between the low mark and the threshold on.
 //
-// If the prefix is lost before the pass touches it, Schedule makes the pass hard, because waiting with the work would
-// save nothing. Later, Session.propose makes a soft pass hard if it has to fold the head, for example to show the first
-// compartment. A fold changes the first bytes of the wire and costs a live prefix, so it waits if the bust is not worth
-// its price.
+// If the prefix is lost before the pass touches it, the pass is hard, because waiting would save nothing. Later,
+// Session.propose makes a soft pass hard if it has to fold the head, for example to show the first compartment. A fold
+// costs a live prefix, so it waits if the bust is not worth its price.
 //
-// No pass drops a call that is still running. If pressure below the force level is the
-// only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
-// pass does not wait.
+// No pass drops a call that is still running. If pressure below the force level is the only reason for a soft pass,
+// the pass waits for the end of the turn, unless it is a subagent's.
 //
-// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard
-// pass may still become steady, and then adds nothing. The cause says why, and this list is
-// complete:
+// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may still become steady.
+// The cause says why, and this list is complete:
 //
-//   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or
-//     force.
+//   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
 //   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an overflow, a bust for rent, and
 //     a pass whose price is unknown. At EmergencyPercent the bust is worth it if it frees minEmergency tokens, or if
-//     the prompt is then smaller than that level. At ForcePercent the bust is also worth it if it delays the next
-//     episode for long (isRelief).
-//   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and
-//     hard passes.
+//     the prompt is then below that level. At ForcePercent it is also worth it if it delays the next episode for long
+//     (isRelief).
+//   - CauseInvalidWire and CauseBusy: Pass.run in internal/pass/pass.go. Soft and hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:
@@ -185,8 +158,7 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 	return schema.Steady, CauseNone
 }
 
-// isIdle reports whether the provider has dropped the prefix for lack of use. If the
-// pause is exactly the TTL, the prefix still counts as cached.
+// After a pause of exactly the TTL, the prefix still counts as cached.
 func isIdle(s Signals) bool {
 	if s.LastResponse == 0 && s.Percent == 0 {
 		return false // the model has not answered yet

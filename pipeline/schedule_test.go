@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pass under pressure is soft. A pass after a pause longer than the cache life is hard, because its prefix is gone.
 func TestSchedulerVectors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -33,8 +32,6 @@ func TestSchedulerVectors(t *testing.T) {
 	}
 }
 
-// Between the threshold, which is at most 80 % (A28 in docs/defects.md), and the force level, a pass waits for the end
-// of the turn.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

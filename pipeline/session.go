@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Meta is the stored state of a session's last pass.
 type Meta struct {
 	// Passes counts all passes. Epoch counts the hard passes.
 	Passes, Epoch int
@@ -30,18 +29,16 @@ type Meta struct {
 	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
 	Rent  Rent
-	// RawTokens is the estimated size of the next prompt if the harness sent the raw messages.
+	// RawTokens is the estimated size of the next prompt without magicctx.
 	RawTokens int
 }
 
-// A Chain identifies a sequence of messages that a provider sees.
 type Chain struct {
 	Messages int
 	Hash     render.Hash
 }
 
-// next returns the chain with one more message. A message that the provider does not
-// see has the zero hash and leaves the chain unchanged.
+// A message that the provider does not see does not change the chain.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
 		return c
@@ -58,21 +55,15 @@ type Config struct {
 	SystemBlocks int
 }
 
-// A Session is the part of a session that stays in memory between passes. It decides and renders the wire of each pass.
-// It is not safe for concurrent use.
 type Session struct {
 	memo
-	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
-	// freshFrom is the lowest tag that the newest Update could give. Units with lower
-	// tags were known before.
-	freshFrom int
-	// updatedFrom is the first message that the newest Update has read.
+	// freshFrom is the lowest tag that the newest Update could give.
+	freshFrom   int
 	updatedFrom int
-	// calls counts the calls that were read, by their identity (rule.Facts.Again). If the harness sends a call again,
-	// the count includes the call twice. So calls only says which calls may be repetitions.
-	calls map[uint64]int
-	// expansions are the calls of ctx_expand among the units of the newest Update.
+	// calls counts the calls by their identity (rule.Facts.Again). A call that the harness sends again counts twice,
+	// so calls only says which calls may be repetitions.
+	calls      map[uint64]int
 	expansions []Expansion
 }
 
@@ -82,54 +73,42 @@ type array struct {
 	index   map[string]int // message key -> entry
 }
 
-// A content is the array with its frozen units, and with the host's count of them.
 type content struct {
 	array
-	State *frozen.State
-	own   int // the host's count of all entries, in tokens
-	// thinking[i] is the remembered result of thinkingSent(i+1).
+	State    *frozen.State
+	own      int // the host's count of all entries, in tokens
 	thinking []int
 }
 
-// A memo holds the rendering of each message with the frozen state, and knows which patches the client has.
+// A memo holds the rendering of each message, and knows which patches the client has.
 type memo struct {
 	Config
 	content
 	Meta Meta
 
-	// head is the memo of the head. covered is the number of messages that the head
-	// covers. sentHead holds the head's messages that the client has.
 	head     headMemo
 	covered  int
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
 	// unsent holds the keys of the messages whose patch may differ from their patch in sent.
-	unsent map[string]bool
-	// rendered counts the leading entries whose memo and chains are valid.
+	unsent   map[string]bool
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
 	// unsettled is the first of the rendered entries that settle must visit.
 	unsettled int
-	// sentToken is the token of the wire that the newest request was sent with, as
-	// reported by the client. It is empty if the request was sent with another wire.
+	// sentToken names the wire of the newest request. It is "" if another wire was sent.
 	sentToken string
 	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
 	sentCount int
 	// askedModel is the model that AskModel was called with. It is zero if the messages name the model.
 	askedModel schema.Model
-	// unstored holds the bindings that no pass has committed yet.
-	unstored []frozen.Binding
-	// answered holds the prompts that Answered was called with.
-	answered map[string]bool
-	// frame is the setup that the memo was rendered with.
-	frame frozen.Setup
-	// framedFor is the model that the memo was rendered for.
-	framedFor schema.Model
-	// proposed holds the additions of the last rendering until they are committed. The
-	// memo shows the frozen state with these additions.
-	proposed frozen.Additions
-	// shown is the frozen state with the proposed additions laid over it.
+	unstored   []frozen.Binding
+	answered   map[string]bool
+	frame      frozen.Setup
+	framedFor  schema.Model
+	proposed   frozen.Additions
+	// shown is the frozen state with proposed.
 	shown *frozen.Overlay
 }
 
@@ -137,7 +116,7 @@ type memo struct {
 type entry struct {
 	raw    json.Value
 	header header
-	// decoded is set to nil after the first rendering. Otherwise a long session would be in memory twice.
+	// decoded is nil after the first rendering, to save memory in a long session.
 	decoded *transcript.Message
 	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
 	// historian may read the message.
@@ -145,14 +124,11 @@ type entry struct {
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused means that in the rendering, the message continues the assistant message before it. fusesWithNext means
-	// that the next assistant message would continue this message.
+	// fused means that the rendered message continues the assistant message before it. fusesWithNext means that the
+	// next assistant message would continue this message.
 	fused, fusesWithNext bool
-	// spared says which contents of the message have stayed in this rendering because of
-	// the message's place in the turn.
-	spared spared
-	// unbound means that the message was rendered without its thinking, because the
-	// prompt before it has changed.
+	spared               spared
+	// unbound means that the thinking was left out, because the prompt before the message has changed.
 	unbound bool
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool
@@ -162,10 +138,9 @@ type entry struct {
 	// whole is the host's count of all units, as if none of them were edited or covered.
 	whole int
 
-	patch         schema.Patch
-	hash, rawHash render.Hash
-	tokens        int
-	// The sums and chains include this entry.
+	patch               schema.Patch
+	hash, rawHash       render.Hash
+	tokens              int
 	wireChain, rawChain Chain
 	tokensUpTo          int
 }
@@ -175,15 +150,13 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message up to here names. agent is the agent that the newest message up
-	// to here names.
+	// asked is the model that the newest user message up to here names, and agent the agent that the newest message
+	// names.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
-	newestSummary string
-	// wrote is the model that wrote the answer.
-	wrote schema.Model
-	// afterCalls means that an earlier message has called tools.
+	newestSummary    string
+	wrote            schema.Model
 	afterCalls       bool
 	finish           transcript.Finish
 	hidden, hasTools bool
@@ -192,7 +165,6 @@ type header struct {
 	usage            transcript.Usage
 }
 
-// NewSession returns a session without messages.
 func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	typed := make(map[string]string)
 	for _, u := range state.Units() {
@@ -210,18 +182,16 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	}
 }
 
-// Len returns the number of messages.
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped notes, by message key, the lines that the user typed and that the harness
-// replaced with the text of a command (transcript.Part.Typed). The caller calls
-// LearnTyped before the Update with these messages.
+// LearnTyped notes the lines, by message key, that the harness replaced with a command's text
+// (transcript.Part.Typed). It is called before Update.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first messages of the array, as many as unchanged says, and replaces all others with raws. It
-// returns the units that are new to the session, with their new tags. It gives tags in the order of the transcript, so
-// that a restarted host that has lost the newest tags gives the same tags again. Sent is the token (Wire.Token) of the
-// newest request. It is empty if that request was sent without a wire of this host.
+// Update keeps the first unchanged messages of the array, and replaces all others with raws. It returns the units
+// that are new to the session. It gives tags in the order of the transcript, so that a restarted host that has lost
+// the newest tags gives the same tags again. sent is the token (Wire.Token) of the newest request, or "" if another
+// wire was sent.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
@@ -252,16 +222,14 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	return fresh
 }
 
-// reviewHead hides a head whose messages a revert has taken, and shows it again if they have
-// come back.
 func (s *content) reviewHead() {
 	if s.State.HideHead(s.isReverted(s.State.Head)) {
 		s.weighAll()
 	}
 }
 
-// coverLate covers messages that the harness has put between covered messages after the fold, for example an aborted
-// answer that it stored late. It looks only at the entries from i on.
+// The harness may put a message, for example a late aborted answer, between covered messages after the fold.
+// coverLate looks only at the entries from i on.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(s.State.Head) {
@@ -271,7 +239,6 @@ func (s *content) coverLate(i int) {
 	}
 }
 
-// read adds one message, and finds the tags of its units or gives them new tags.
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
@@ -332,9 +299,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// gapBefore returns the length of the pause before m in seconds, if m is a user message and the pause is worth showing.
-// Otherwise it returns 0. Like a unit's size, the pause is measured only once, because the message before m may later
-// disappear, and the mark of the pause must not change then (A19 in docs/defects.md).
+// The pause before a user message is measured only once, because the message before may later disappear, and the mark
+// of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
@@ -354,7 +320,7 @@ func (s *array) gapBefore(m *transcript.Message) int {
 	return int(seconds)
 }
 
-// measure counts the bytes and tokens of a new unit. It runs once in a unit's life.
+// measure counts the bytes and tokens of a new unit.
 func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Unit {
 	u := frozen.Unit{Key: key, MessageKey: messageKey}
 	switch p.Kind {
@@ -370,9 +336,8 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show makes the next rendering use the frozen state with the additions a. It refuses the additions of the last
-// rendering, unless they were committed. If a revert has taken messages that the head covers, the head is not shown,
-// even if its replacement could not be stored.
+// show makes the next rendering use the frozen state with the additions a. If a revert has taken messages that the
+// head covers, the head is not shown, even if its replacement could not be stored.
 func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}
@@ -382,7 +347,6 @@ func (s *memo) show(a frozen.Additions) {
 	s.markStale(a)
 }
 
-// markStale marks for rendering the messages that hold edited or restored units.
 func (s *memo) markStale(a frozen.Additions) {
 	for _, i := range s.edited(a) {
 		if i < s.rendered {
@@ -391,8 +355,7 @@ func (s *memo) markStale(a frozen.Additions) {
 	}
 }
 
-// After returns the session's Meta after a pass with decision d and wire w, at a time in
-// Unix milliseconds.
+// After returns the Meta after a pass. at is in Unix milliseconds.
 func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	m := Meta{
 		Passes: s.Meta.Passes + 1, Epoch: s.Meta.Epoch, At: at, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw,
@@ -408,9 +371,7 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	return m
 }
 
-// Commit tells the session that a pass is stored. d and w are the decision and the wire
-// of the last rendering, and m is the Meta after the pass. The additions of d become
-// part of the frozen state.
+// Commit tells the session that a pass is stored. The additions become part of the frozen state.
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)
@@ -428,8 +389,7 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.Meta, s.sentCount = m, s.counted()
 }
 
-// Sent records a wire that was sent but could not be stored. The next pass compares
-// its own wire with it.
+// Sent records a wire that was sent but not stored, for the comparison with the next wire.
 func (s *memo) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw, s.sentCount = w.Wire, w.Raw, s.counted() }
 
 // Forget removes all state about messages that the harness has deleted.
@@ -446,7 +406,6 @@ func (s *content) Forget(messageKeys []string) {
 	}
 }
 
-// Has reports whether the transcript contains the message.
 func (s *array) Has(messageKey string) bool {
 	_, ok := s.index[messageKey]
 	return ok

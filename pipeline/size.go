@@ -9,14 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BytesPerToken is the host's estimate for content that it has not counted, for example reasoning, or an output that no
-// pass has seen yet.
+// BytesPerToken estimates content that the host has not counted, for example reasoning.
 const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measurement names the newest usage in the array, with the size that the host assumes for its prompt. Measured is
-	// that size (Gauge.Tokens). Without a usage in the array, Measurement is empty and Measured is 0.
+	// Measurement names the newest usage in the array, with the size that the host assumes for its prompt. Measured
+	// is that size (Gauge.Tokens). Without a usage, both are empty.
 	Measurement string
 	Measured    int
 	// Current is Measured in the tokens of the current model, plus the estimated tokens of everything after it, minus
@@ -25,27 +24,24 @@ type Size struct {
 }
 
 // A Gauge relates the provider's count of a prompt to the host's count. The harness
-// stores a usage in the message of an answer, and the usage does not say with which
-// edits its prompt was made. So if the array or the edits have changed since, the usage
-// may mislead. For example, after a revert to a message before a bust, the newest usage
-// in the array reports a prompt that still had all its content. In a copy of the session
-// without its edits, the newest usage reports a prompt without most of its content. So
-// the host stores, in the gauge, the size that it assumes (D5 in docs/defects.md).
+// stores a usage in the message of an answer, without the edits of its prompt. So if the
+// array or the edits have changed since, the usage may mislead. For example, after a
+// revert to a message before a bust, the newest usage in the array reports a prompt that
+// still had all its content. So the gauge stores the size that the host assumes (D5 in
+// docs/defects.md).
 type Gauge struct {
-	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or, if the usage
-	// reports another wire than the current one, the host's estimate for the current wire.
+	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or, if the
+	// usage is of another wire, the host's estimate for the current wire.
 	Of     string
 	Tokens int
 	// Own is the host's count of the messages in that prompt.
 	Own int
-	// Base is the estimated size of the prompt without its messages: system prompt and
-	// tools.
+	// Base is the estimated size of the prompt without its messages: system prompt and tools.
 	Base int
 }
 
-// size computes the size from the transcript and the frozen state, not from events, so
-// that a restarted host gets the same result. If the provider reports no usage, size
-// uses the host's own count.
+// A restarted host must get the same result, so size reads the transcript and the frozen state, not events. Without a
+// usage, it uses the host's own count.
 func (s *Session) size(c Counting) (Size, Gauge) {
 	measured, tail, own, answered := -1, 0, s.counted(), false
 	compacted := s.compactedAt()
@@ -84,7 +80,7 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 }
 
 // compactedAt returns when the harness has compacted the session, 0 for never. An earlier
-// usage measures an array that no longer exists, even if the harness has kept its answer.
+// usage measures an array that no longer exists, even if the harness has kept the answer.
 func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -93,8 +89,7 @@ func (s *array) compactedAt() int64 {
 	return s.entries[i].header.created
 }
 
-// gauge returns the size that the host assumes for the prompt of entry i's usage. own is
-// the host's count of that prompt.
+// own is the host's count of the prompt of entry i's usage.
 func (s *memo) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -111,7 +106,7 @@ func (s *memo) gauge(i, own int) Gauge {
 			g.Tokens = expected // the edits of the measured prompt are lost
 		}
 	case (stands && at <= i || !stands && s.compactedAt() > 0) && !s.isOlderThanLastPass(i):
-		// The usage answers a request that was sent later.
+		// The usage answers a later request.
 		g.Base = min(g.Base, reported)
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
@@ -122,21 +117,18 @@ func (s *memo) gauge(i, own int) Gauge {
 	return g
 }
 
-// isOlderThanLastPass reports whether entry i was complete before the last pass. In Pi, an old answer may come back
-// with its branch after a bust.
+// In Pi, an old answer may come back with its branch after a bust.
 func (s *memo) isOlderThanLastPass(i int) bool {
 	completed := s.entries[i].header.completed
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the estimate for the wire. If
-// the host does not know the wire of the newest request, the harness may have sent the raw array: it does so while
-// there is no host and its plugin has no patches yet. Then the usage says nothing about the wire.
+// Without a host and without patches, the harness sends the raw array, and the usage says nothing about the wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does not
-// reach the host, it sends the raw array, or the array with the patches that it still has. This prompt is larger than
-// the wire, and at most as large as the raw array. named is the size of the refused prompt according to the provider,
+// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does
+// not reach the host, it sends the raw array, or the array with the patches that it still has. This prompt is larger
+// than the wire, and at most as large as the raw array. named is the refused prompt's size according to the provider,
 // or 0. limit is the limit of the current model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
@@ -150,10 +142,8 @@ func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	return refused*3 > size.Current*4 && g.estimate(s.raw(len(s.entries)))*4 > refused*3
 }
 
-// isModelNew reports whether the session's newest pass was for another model.
 func (s *memo) isModelNew() bool { return s.Meta.Passes > 0 && s.Model() != s.Meta.Model }
 
-// raw returns the host's count of the first n messages with nothing dropped.
 func (s *array) raw(n int) int {
 	tokens := 0
 	for i := range n {
@@ -162,33 +152,29 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt. own is the host's count of the prompt's messages. The gauge's prompt
-// may have held fewer tokens of messages than Own says, for example because its head is gone. So the estimate is never
-// smaller than g.Base plus the minimum that a provider counts for the messages.
+// own is the host's count of the prompt's messages. Own may be too large, for example because the head is gone, so
+// the estimate is at least g.Base plus the provider's minimum for the messages.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g is the host's own estimate of a prompt, because the newest usage reports another wire
-// than the current one.
+// isEstimated reports whether g is the host's own estimate, because the newest usage is of another wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
 
-// measurement names the usage and the size that the host assumes for its prompt, for
-// example "msg_1/52000". If the host corrects the size, the name changes. So a bust's
-// relief is subtracted only from the size on which the bust was based.
+// A measurement is for example "msg_1/52000". A corrected size changes the name, so a bust's relief is subtracted
+// only from the size on which the bust was based.
 func (g Gauge) measurement() string { return measurementOf(messageOf(g.Of), g.Tokens) }
 
 func measurementOf(key string, tokens int) string { return key + "/" + strconv.Itoa(tokens) }
 
-// perToken returns the number of provider tokens in one token of the host's count.
+// The result is in provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects the size after the provider refused a prompt, and returns the number of provider tokens in one token
-// of the host's count. The refused prompt had at least limit tokens, the model's limit, and at least named tokens, the
-// size in the provider's error. An unknown value is 0. The next prompt also holds the messages after the failed answer.
+// The refused prompt had at least limit tokens, the model's limit, and at least named tokens, the size in the
+// provider's error. 0 is unknown. The result is in provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -205,8 +191,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 	return ratio(size.Current-g.Base-s.thinkingSent(len(s.entries)), s.counted())
 }
 
-// afterFailure returns the host's count of the messages after the newest failed answer, 0 if
-// an answer has followed it.
+// If an answer has followed the newest failed answer, the result is 0.
 func (s *array) afterFailure() int {
 	tokens := 0
 	for i := len(s.entries) - 1; i >= 0; i-- {
@@ -221,9 +206,7 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// measuredUpTo returns how many leading messages the size's measurement covers. If there is no measurement, it returns
-// the number of all messages. The host counts the later messages itself, so its count includes their edits and their
-// thinking.
+// The host counts the messages after the measurement itself, with their edits and their thinking.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -231,19 +214,15 @@ func (s *array) measuredUpTo(size Size) int {
 	return len(s.entries)
 }
 
-// HasLostGauge reports whether the answer with the gauge's usage is no longer in the array. Either the user reverted
-// that answer, or the harness compacted the session.
+// HasLostGauge reports whether the answer with the gauge's usage is no longer in the array.
 func (s *memo) HasLostGauge() bool {
 	last := messageOf(s.Meta.Gauge.Of)
 	return last != "" && !s.Has(last)
 }
 
-// Two tokenizers count the same content differently by at most a factor of two. Outside these ratios, the provider and
-// the host have counted different content.
+// Two tokenizers differ by at most a factor of two. Outside these ratios, they have counted different content.
 const leastRatio, mostRatio = 0.5, 2
 
-// ratio returns the provider's count divided by the host's, within leastRatio and
-// mostRatio.
 func ratio(theirs, own int) float64 {
 	if own <= 0 || theirs <= 0 {
 		return 1
@@ -251,10 +230,9 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a first Gauge from an array that the host sees for the first time: the size of the prompt without its
-// messages, and the provider's tokens per token of the host. It reads usages in order, and stops at the first prompt
-// that has not grown with the array. A prompt that has grown less than the array lacked dropped content. A prompt that
-// has grown much more held content that the array has no longer, for example outputs that the harness has pruned.
+// grown makes a first Gauge from the usages of an array that is new to the host, up to the first prompt that has not
+// grown with the array. Such a prompt lacked dropped content, or held content that the array has no longer, for
+// example pruned outputs.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last
@@ -287,27 +265,21 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// leastCount is the host's smallest count, in tokens, from which the two counts are compared. The ratio of smaller
-// counts says little: for example, 3 and 5 tokens may be chance.
+// Below leastCount tokens, the ratio of the two counts may be chance, for example 3 and 5.
 const leastCount = 100
 
-// isMeasured reports whether the provider reported the size of the session's prompt
-// with this message.
 func (e *entry) isMeasured() bool {
 	return e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0
 }
 
-// measurement names the message's usage.
 func (e *entry) measurement() string {
 	return measurementOf(e.header.key, e.header.usage.Prompt())
 }
 
-// messageOf returns the message key in the name of a measurement.
 func messageOf(measurement string) string {
 	return measurement[:max(0, strings.LastIndexByte(measurement, '/'))]
 }
 
-// weigh updates the host's count of entry i and of the whole array.
 func (s *content) weigh(i int) {
 	e := &s.entries[i]
 	n := s.tokensOf(e)
@@ -321,10 +293,9 @@ func (s *content) weigh(i int) {
 	}
 }
 
-// counted returns the host's count of the wire's messages: the head and the tail.
+// The wire's messages are the head and the tail.
 func (s *content) counted() int { return s.State.HeadTokens() + s.own }
 
-// weighAll calls weigh for every message.
 func (s *content) weighAll() {
 	for i := range s.entries {
 		s.weigh(i)
@@ -349,7 +320,6 @@ func (s *content) edited(a frozen.Additions) (indexes []int) {
 	return indexes
 }
 
-// tokensOf returns the host's count of a message's active units.
 func (s *content) tokensOf(e *entry) int {
 	n := 0
 	for _, it := range e.items {
@@ -360,11 +330,10 @@ func (s *content) tokensOf(e *entry) int {
 	return n
 }
 
-// growthSteps limits how many of the newest steps growth reads.
 const growthSteps = 20
 
-// Growth returns how many tokens a step typically adds to the prompt: the median of
-// the newest steps with a reported usage, at least 1.
+// Growth returns the tokens that a step typically adds to the prompt: the median of the newest steps with a usage, at
+// least 1.
 func (s *array) Growth() int {
 	var deltas []int
 	later := 0

@@ -10,11 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// weighing returns a text of the given number of tokens.
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// said returns a message with one text of the given number of tokens. If prompt is not
-// 0, the message is an answer that reports this prompt size.
+// If prompt is not 0, the message is an answer that reports this prompt size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}
 	if prompt > 0 {
@@ -108,8 +106,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// After a compaction, the array still holds turns from before it. Their answers report the usage of the larger array. If
-// a host sees the session for the first time, it uses only a usage from after the compaction.
+// After a compaction, the array still holds turns from before, whose answers report the usage of the larger array.
+// For a new session, the host uses only usages from after the compaction.
 func TestUsageFromBeforeACompactionIsIgnored(t *testing.T) {
 	at := func(raw json.Value, created int) json.Value {
 		return json.Value(strings.Replace(string(raw), `"created":1000000`, fmt.Sprintf(`"created":%d`, created), 1))
@@ -164,9 +162,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
-// wire, but the pass still freed space for this thinking, and the next passes still counted it. In the second case, the
-// model had bound its thinking before, and the preamble changed. In the third case, a call and its thinking had been
-// dropped before. No measured prompt includes the thinking of a3.
+// wire, but the pass still freed space for this thinking, and the next passes still counted it. No measured prompt
+// includes the thinking of a3.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -197,9 +194,8 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	}
 }
 
-// Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted the
-// output twice: the output was missing from the messages since the measurement, and it also counted as relief. The host
-// estimated 674 tokens when it sent 10,949.
+// Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted
+// the output from the messages since the measurement, and again as relief.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
@@ -232,8 +228,8 @@ func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
-// Bug class F16: the provider's count of a prompt includes its thinking, and the host's count does not. So a refusal of
-// a prompt with much thinking does not show that the provider counts each dropped token twice.
+// Bug class F16: only the provider's count of a prompt includes its thinking. So a refusal of a prompt with much
+// thinking does not show that the provider counts each dropped token twice.
 func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")

@@ -59,8 +59,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell runs a story, and reports whether a .want section differs. Afterwards, the .want sections of the archive hold
-// the actual results.
+// Afterwards, the .want sections of the archive hold the actual results. differs reports whether they have changed.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}
@@ -119,7 +118,6 @@ func (s *story) settings(text string) {
 	}
 }
 
-// happen performs the events in the section of a pass, and runs the pass.
 func (s *story) happen(text string) {
 	s.t.Helper()
 	s.pass++
@@ -167,7 +165,6 @@ var (
 	messageLine = regexp.MustCompile(`^(user|assistant) (\w+?)(?:(\d+)\.\.\w+?(\d+))?(?: \(([^)]*)\))?: (.*)$`)
 )
 
-// say adds or replaces the messages of a line.
 func (s *story) say(l string) {
 	s.t.Helper()
 	m := messageLine.FindStringSubmatch(l)
@@ -219,7 +216,6 @@ func (s *story) put(role, id, options, text string) {
 
 var callPart = regexp.MustCompile(`^call (\w+) (\w+) (.*?) -> (?:(error|interrupted|pruned) )?(".*?")( \+ image)?$`)
 
-// part reads one part. It is a text, unless it begins with a keyword of the notation.
 func (s *story) part(id, p string) obj {
 	s.t.Helper()
 	// A long string is written {600 x}.
@@ -273,7 +269,6 @@ func (s *story) call(id, p string) obj {
 	return part
 }
 
-// outcome describes the last pass.
 func (s *story) outcome() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict: %s\n", strings.TrimSpace(fmt.Sprintf("%s %s", s.w.decision.Verdict, s.w.decision.Cause)))
@@ -294,7 +289,6 @@ func (s *story) outcome() string {
 	return b.String()
 }
 
-// against describes a wire by its differences from the wire before.
 func against(before, after []render.WireMessage) string {
 	var b strings.Builder
 	var run []string

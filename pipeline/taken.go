@@ -12,13 +12,12 @@ type Taken struct {
 	// Unit says what kind of unit the edit is about. Tool is the tool of a tool unit.
 	Unit frozen.UnitKind
 	Tool string
-	// Label names the content, for example the file of a call. It is unchanged text of the transcript, so a caller must
-	// clean it before people see it.
+	// Label names the content, for example the file of a call. Label is unchanged text of the transcript, so a caller
+	// must clean it before people see it.
 	Label string
 }
 
-// Taken describes the edits of a decision. It decodes the edited messages once more, so
-// it is too slow for every pass.
+// Taken describes the edits of a decision. It decodes the edited messages again, so it is too slow for every pass.
 func (s *Session) Taken(d Decision) []Taken {
 	decoded := make(map[string]map[string]string) // labels by unit key, by message key
 	taken := make([]Taken, 0, len(d.Edits))

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// fusing lists the profiles of providers whose SDK fuses consecutive assistant
-// messages into one.
+// The SDKs of these providers fuse consecutive assistant messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
 // Bug D1: an emergency dropped the only call of the step before the newest one. The text of that step fused with the
@@ -28,8 +27,7 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 				t.Errorf("%s at %d %%: %s fuses with the newest step", profile, pressure, before.Key)
 			}
 			s.steady("restart")
-			// The answer to this request fails, and the user continues. The request now ends with the results and a
-			// text, and the newest step is still the last answer.
+			// The request now ends with the results and a text, and the newest step is still the last answer.
 			s.happen("assistant a3 (failed): none\nuser u2: go on\npressure 120%")
 			s.shows(`a2 assistant: reasoning "r2" text`, true)
 		}
@@ -67,8 +65,7 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, a variant: if a message holds two answers, only the last answer decides about fusing. When the call of this
-// answer is dropped, its text fuses with the next message.
+// Bug D4, a variant: if a message holds two answers, only the last of them decides about fusing.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}
@@ -88,8 +85,8 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	}
 }
 
-// Bug D8: if an answer had two thinking blocks, only the first was sent, even in the step on which the model still
-// works. A provider that checks signatures requires all blocks or none.
+// Bug D8: if an answer had two thinking blocks, only the first was sent, even in the newest step. A provider that
+// checks signatures requires all blocks or none.
 func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -98,7 +95,7 @@ func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 		s.shows(`a1 assistant: reasoning "r1" reasoning "redacted" call`, true)
 		s.steady("assistant a2 (tool-calls, 10%): think signed \"r2\" | so | think signed \"r2b\" | call bash c2 {} -> \"B\"")
 		s.shows(`reasoning "r2b"`, true)
-		// An older answer loses all of its thinking once it continues another answer.
+		// An older answer that continues another answer loses all of its thinking.
 		s.happen("assistant t1..t20 (10%): call bash d# {\"n\":#} -> \"o#\"\nuser u2: n\nassistant a4 (10%): x | call bash e1 {} -> \"A\"\nassistant a5 (10%): think signed \"r5\" | think signed \"r5b\" | y | call bash e2 {} -> \"B\"\nassistant v1..v20 (10%): call bash f# {\"n\":#} -> \"o#\"\nuser u3: m")
 		s.shows(`reasoning "r5b"`, true)
 		s.happen("drop 27\nflush")
@@ -107,7 +104,6 @@ func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The validator checks this rule: if the newest step of a tool loop started with thinking, it still does on the wire.
 func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	raw := render.WireMessage{Key: "a1", Role: "assistant", Blocks: []render.Block{
 		{Kind: render.ReasoningBlock, Text: "r", Signature: []byte(`{"anthropic":{"signature":"s"}}`)},

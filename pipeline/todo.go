@@ -12,11 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo returns the synthetic todo list that the wire shows from this bust on. It shows the newest list if that list
-// still has an open item and the call that wrote it has been dropped. The list is added at the end of the newest answer
-// that may have it. A list that is already shown keeps its place for as long as that place is allowed. The argument
-// newest is the index of the newest answer that the provider sees. covered is the number of leading messages that the
-// head covers, and after is the state with the edits of the bust.
+// The newest list is shown if an item is open and the call that wrote it has been dropped, at the end of the newest
+// answer that may have it. A shown list keeps its place while that place is allowed. newest is the index of the
+// newest visible answer, covered counts the covered messages, and after is the state with the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
@@ -26,10 +24,10 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 		return frozen.Todo{}
 	}
 	// While thinking is on, Anthropic requires that a final answer with calls starts with thinking. A synthetic call
-	// could turn an answer without calls into a final answer with calls: the newest answer, and after a revert any
-	// other answer. So the list is added only to an answer that has calls itself. If the session has thinking, this
-	// answer must not be the newest. An answer with thinking must still have one of its own calls, because the thinking
-	// is removed with the answer's last call. A model that binds its thinking is free of this rule.
+	// could turn an answer without calls into such a final answer, for example after a revert. So the list is added
+	// only to an answer with calls. In a session with thinking, this answer must not be the newest. An answer with
+	// thinking must still have one of its own calls, because the thinking is removed with the last call. A model that
+	// binds its thinking is free of this rule.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
@@ -52,8 +50,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	return frozen.Todo{}
 }
 
-// newestTodo returns the state of the newest todo list and the tag of the call that
-// wrote it. The state is empty if the list has no open item.
+// The state is empty if no item is open.
 func (s *Session) newestTodo() (state string, tag int) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
@@ -77,14 +74,12 @@ func (s *Session) newestTodo() (state string, tag int) {
 	return "", 0
 }
 
-// isAnswer reports whether the provider sees the message and it is an answer of the
-// model with at least one unit.
+// An answer has at least one unit, and the provider sees it.
 func (s *array) isAnswer(key string) bool {
 	i, ok := s.index[key]
 	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
 }
 
-// keepsCall reports whether one of the message's calls is not dropped.
 func (e *entry) keepsCall(after *frozen.Overlay) bool {
 	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
 		u := after.ByTag(it.Tag)
@@ -92,7 +87,6 @@ func (e *entry) keepsCall(after *frozen.Overlay) bool {
 	})
 }
 
-// todoCall returns the operations that append a call with the todo list.
 func todoCall(codec transcript.Codec, t frozen.Todo) schema.Patch {
 	p, ok := text.NewTodoPart([]byte(t.State))
 	if !ok {

@@ -11,9 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At the step limit, OpenCode 2 adds a message of its own to the end of one request. The bug: because the next request
-// lacked this message, the host assumed that the user had reverted the prompt, and ignored that the provider had
-// refused the request.
+// At the step limit, OpenCode 2 adds a message to one request. The bug: the next request lacked this message, so the
+// host took the prompt for reverted, and ignored the provider's refusal.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)
@@ -35,9 +34,8 @@ func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// When a newer prompt has come, a rule may drop an older prompt. If the user goes back to the older prompt, it is the
-// newest prompt again. The bug: it stayed dropped, and the model could not read its task. World.checkPrompt checks that
-// the request has it.
+// After a newer prompt, a rule may drop an older prompt. The bug: when the user went back to the older prompt, it
+// stayed dropped, and the model could not read its task. World.checkPrompt checks that the request has it.
 func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 1)

@@ -11,21 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Uncovered holds the messages after the newest compartment, for the historian.
 type Uncovered struct {
 	Messages *history.Messages
-	// Decode decodes the message with the given ordinal. It returns nil if no message has
-	// that ordinal.
+	// Decode decodes the message with the given ordinal. It returns nil for an unknown ordinal.
 	Decode func(ordinal int) *transcript.Message
 	// Covered is the ordinal of the last message before them.
 	Covered int
 }
 
-// Uncovered returns the messages after the newest compartment. The argument covered is
-// the ordinal at which that compartment ends. known holds the messages with known
-// ordinals, in the order of their ordinals. ok is false if the ordinals of the array's
-// messages cannot be known (history.IsAnchored). Uncovered decodes only messages that it
-// has not returned before.
+// Uncovered returns the messages after the compartment that ends at the ordinal covered. known holds messages with
+// known ordinals, in this order. ok is false if the array's ordinals cannot be known (history.IsAnchored). Only new
+// messages are decoded.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -71,7 +67,6 @@ func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, 
 	return Uncovered{Messages: history.NewMessages(list, total), Decode: decode, Covered: covered}, true
 }
 
-// tell computes the historian's view of the messages at these places, unless their entries have it.
 func (s *array) tell(places []int, codec transcript.Codec) {
 	untold := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return s.entries[i].told != nil })
 	inParallel(len(untold), func(j int) {
@@ -82,9 +77,8 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// inStoreOrder returns the places of the entries in the order of the harness's store, in
-// which messages are numbered. A harness's compaction can keep turns: the array then begins
-// with the summary, although that was written after these turns.
+// A compaction can keep turns: the array then begins with the summary, which is newer. The store's order numbers
+// messages.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {
@@ -99,12 +93,10 @@ func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	return places
 }
 
-// numbered returns the message for history.Number.
 func (e *entry) numbered() history.Entry {
 	return history.Entry{Key: e.header.key, IsSummary: e.isSummary(), IsOutside: e.header.stays}
 }
 
-// rawTokens returns the host's count of a message with nothing dropped.
 func (s *content) rawTokens(i int) int {
 	e := &s.entries[i]
 	tokens := e.traits.thought / BytesPerToken
@@ -116,11 +108,9 @@ func (s *content) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens estimates the size of a call in the historian's text, which shows only its
-// beginning (docs/history.md).
+// callTokens is the size in tokens of the beginning of a call, which the historian reads (docs/history.md).
 const callTokens = 20
 
-// readTokens returns how much of a message the historian reads, by the host's count.
 func (s *content) readTokens(i int) int {
 	tokens := 0
 	for _, it := range s.entries[i].items {
@@ -135,9 +125,8 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after the message with this key. If
-// the key is empty or unknown, it returns the size of all messages. It is cheap enough
-// for a pass.
+// UncoveredTokens returns the size of the messages after a key, or of all messages without a known key. It is cheap
+// enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// unitKeys computes the keys of one message's units, so that the host finds the units again when the array is rebuilt.
-// It uses the harness's part id or, if parts have no lasting id, the call id of a tool or a hash of the content. It
-// never uses the position, because parts move inside a message (C2 in docs/defects.md). It always includes the
+// unitKeys computes the keys of one message's units, so that the host finds the units again when the array is
+// rebuilt. A key has the harness's part id or, without a lasting id, the call id of a tool or a hash of the content.
+// Positions are not lasting, because parts move inside a message (C2 in docs/defects.md). The key includes the
 // message's key, because providers reuse call ids in later turns (B10, C1).
 type unitKeys struct {
 	message string
@@ -20,9 +20,7 @@ type unitKeys struct {
 
 func newUnitKeys(m *transcript.Message) *unitKeys { return &unitKeys{message: m.Key} }
 
-// of returns the key of the unit in part p, or "" if p holds no unit. That is the case
-// for a hidden part, a blank text (C8 in docs/defects.md), reasoning, and a part of a
-// message without id.
+// Hidden parts, blank texts (C8 in docs/defects.md), reasoning, and parts of a message without id are no units: "".
 func (k *unitKeys) of(p *transcript.Part) string {
 	if k.message == "" || p.Hidden {
 		return ""

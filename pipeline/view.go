@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// view returns the part of the session that rules may read.
 func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View {
 	v := rule.View{State: s.State.With(frozen.Additions{Head: head.head, Covered: head.keys}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
 	step, asked := 0, s.unansweredPrompt()
@@ -39,14 +38,11 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 	return v
 }
 
-// isForeign reports whether the answer was not written by the model that the next
-// request is for.
 func (s *memo) isForeign(e *entry) bool {
 	wrote, asked := e.header.wrote, s.Model()
 	return wrote.ID != "" && asked.ID != "" && wrote != asked
 }
 
-// firstEdited returns the index of the first message that the edits change.
 func (s *content) firstEdited(edits []frozen.Edit) int {
 	first := len(s.entries)
 	for _, e := range edits {
@@ -59,8 +55,8 @@ func (s *content) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns the size that the prompt would have without the tool arcs that are neither protected nor kept. covered
-// is the number of leading messages that the head covers.
+// The result is the prompt without the arcs that are neither protected nor kept. covered counts the leading messages
+// that the head covers.
 func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {

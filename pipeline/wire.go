@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Wire is the result of a pass: the messages that are sent, compared with the previous wire.
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
@@ -31,21 +30,18 @@ type Wire struct {
 	// Token names the wire together with its preamble. If the request is sent with
 	// this wire, the client returns the token with the next pass.
 	Token string
-	// Lost holds the keys of the messages whose thinking this pass removes forever,
-	// because the prompt before the message has changed. LostBlocks counts their
-	// thinking blocks. LostTokens estimates their size.
+	// Lost names the messages whose thinking is removed forever, because the prompt before has changed. LostBlocks
+	// counts the blocks, and LostTokens estimates their size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 
 	anew map[int]render.Rendered
-	// Err is the error of the first message that could not be patched. Such a message
-	// is sent raw.
+	// Err is the error of the first message that could not be patched. Such a message is sent raw.
 	Err error
 }
 
-// Render renders the transcript with the frozen state and the additions of d laid over
-// it. It skips messages with no new content and no new edit. To refuse the additions,
-// the caller renders again with another decision.
+// Render skips messages with no new content and no new edit. To refuse the additions of d, the caller renders again
+// with another decision.
 func (s *memo) Render(d Decision) Wire {
 	s.show(d.Additions.Additions)
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
@@ -85,8 +81,7 @@ func (s *memo) Render(d Decision) Wire {
 	return w
 }
 
-// collect sorts the newly rendered messages, and finds out whether they include the
-// first and the last message that the provider sees. The head's messages come first.
+// The newly rendered messages may include the ends of the wire. The head's messages come first.
 func (s *memo) collect(w *Wire, isHeadNew bool) {
 	w.Rendered = make([]render.Rendered, 0, len(s.head.rendered)+len(w.anew))
 	if isHeadNew {
@@ -114,7 +109,7 @@ func (s *memo) collect(w *Wire, isHeadNew bool) {
 	w.anew = nil
 }
 
-// reframe marks the renderings that a change of the session's setup makes stale.
+// A change of the session's setup makes renderings stale.
 func (s *memo) reframe() {
 	before, now := s.frame, s.shown.Setup
 	isSameModel := s.framedFor == s.Model()
@@ -138,10 +133,8 @@ func (s *memo) reframe() {
 	}
 }
 
-// settle visits the messages from entry i on, in order, and completes the results that depend on earlier messages.
-// These results are: whether the provider fuses a message with the message before it, whether the message's thinking
-// still follows the prompt for which it was produced, and the chains and sums. It returns the index of the first entry
-// whose wire bytes changed.
+// From entry i on, settle completes what depends on earlier messages: fusing, bound thinking, chains and sums. It
+// returns the index of the first entry whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
@@ -175,8 +168,6 @@ func (s *memo) settle(i int, w *Wire) int {
 	return firstChanged
 }
 
-// fusesBefore reports whether the provider fuses entry i with the message that is sent
-// before it, on the wire and in the raw array.
 func (s *array) fusesBefore(i int) (onWire, inRaw bool) {
 	for j := i - 1; j >= 0; j-- {
 		if s.entries[j].hash != (render.Hash{}) {
@@ -193,13 +184,11 @@ func (s *array) fusesBefore(i int) (onWire, inRaw bool) {
 	return onWire, inRaw
 }
 
-// RenderAnew renders every message again. The host calls it if a rendering has turned out to be wrong.
 func (s *memo) RenderAnew(d Decision) Wire {
 	s.rendered = 0
 	return s.Render(d)
 }
 
-// A rendering is the result of rendering one message.
 type rendering struct {
 	render.Rendered
 	patch         schema.Patch
@@ -209,7 +198,6 @@ type rendering struct {
 	err           error
 }
 
-// renderEntry renders one message. It reads the session and changes nothing.
 func (s *memo) renderEntry(i int) rendering {
 	m := s.entries[i].decoded
 	if m == nil {
@@ -253,12 +241,11 @@ func (s *memo) renderEntry(i int) rendering {
 		}
 	}
 	// Content outside the counted units, such as reasoning and placeholders, is
-	// estimated from its bytes. So is the difference that shortening makes.
+	// estimated from its bytes, and so is the effect of shortening.
 	r.tokens = max(0, activeTokens+(r.Wire.Bytes()-activeBytes)/BytesPerToken)
 	return r
 }
 
-// frameOf returns the surroundings in which entry i is rendered.
 func (s *memo) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
@@ -273,8 +260,8 @@ func (s *memo) frameOf(i int) render.Frame {
 	return f
 }
 
-// identified adds to a raw message's hash everything else that its wire depends on.
-// Otherwise a change by the harness would look like a mistake of the host. It adds:
+// identified adds to a raw message's hash everything else that its wire depends on. Otherwise a change by the harness
+// would look like a mistake of the host. It adds:
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
@@ -305,8 +292,6 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	return h.Next(render.Hash(sum[:16]))
 }
 
-// memorize stores a rendering as the memo of its message, and reports whether its wire
-// bytes changed.
 func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
@@ -320,7 +305,6 @@ func (s *memo) memorize(i int, r rendering, w *Wire) bool {
 	return changed
 }
 
-// compare finds out whether the wire extends the previous wire. If it does not, compare finds the cause.
 func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	last := s.Meta.Wire
 	if last.Messages == 0 {
@@ -359,7 +343,7 @@ func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 }
 
 // Mutation returns the patches that the client does not hold yet, and the messages
-// whose patch it must forget. It assumes that the client receives them.
+// whose patch the client must forget. It assumes that the client receives them.
 func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 	edits = make(map[string]schema.Patch)
 	for key := range s.unsent {
@@ -376,8 +360,8 @@ func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	// The map is replaced, not cleared. Clearing takes time in proportion to the largest
-	// size that the map has had, which after a resync is the whole session.
+	// Clearing the map would take time in proportion to its largest size ever, which
+	// after a resync is the whole session.
 	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared

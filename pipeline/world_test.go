@@ -22,9 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A world is a small harness with a host. It keeps the raw array, runs passes over it,
-// applies the mutations as the shim would, and can restart the host from the stored
-// state.
+// A world applies the mutations as the shim would, and can restart the host from the stored state.
 type world struct {
 	t        testing.TB
 	codec    transcript.Codec
@@ -35,42 +33,32 @@ type world struct {
 	session  *Session
 	store    stored
 	patches  map[string]schema.Patch
-	// head and start are the newest head messages and start that the client has
-	// received.
 	head     []mjson.Value
 	start    int
 	now      int64
 	readings Readings
-	// profileOf returns the provider profile of a model. If it is nil,
-	// readings.Profile stays.
+	// If profileOf is nil, readings.Profile stays.
 	profileOf func(schema.Model) string
-	// busy means that the store refuses writes. Unsaved units then wait in a file,
-	// which survives the host.
+	// If the store is busy, it refuses writes, and unsaved units wait in a file, which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
-	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
-	// forgot means that the host was killed before a busy store could store the
-	// bindings of thinking. Such thinking is lost, and the provider sees a bust.
+	// forgot means that a killed host has lost bindings, because the store was busy. The provider then sees a bust.
 	forgot bool
-	// sent is the token of the newest request. It is empty if the request was sent
-	// without the host.
+	// sent is the token of the newest request, or "" without the host.
 	sent string
-	// bindsOf reports whether a model binds its thinking. If it is nil, no model does.
+	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps each answer with thinking to the prompt that it was produced for,
-	// as the provider remembers it. isAnswered means that the newest request has its
-	// answer.
+	// thought maps each answer with thinking to its prompt, as the provider
+	// remembers. isAnswered means that the newest request has its answer.
 	thought    map[string]string
 	isAnswered bool
 
-	// decoded holds the messages that the tests have decoded, by their bytes: each pass looks at all of them.
+	// decoded holds decoded messages by their bytes, because each pass looks at all of them.
 	decoded map[string]decoded
 
-	// witness is for the invariants.
 	witness witness
 
-	// notes is the note that the next pass adds to new content, or "".
 	notes string
 
 	decision Decision
@@ -79,13 +67,11 @@ type world struct {
 	previous []render.WireMessage
 }
 
-// decoded is a message as the codec reads it, and as the provider sees it.
 type decoded struct {
 	transcript.Message
 	wire render.WireMessage
 }
 
-// decode decodes a message.
 func (w *world) decode(raw mjson.Value) decoded {
 	d, ok := w.decoded[string(raw)]
 	if !ok {
@@ -96,7 +82,6 @@ func (w *world) decode(raw mjson.Value) decoded {
 	return d
 }
 
-// stored is the state that survives a crash of the host.
 type stored struct {
 	meta    Meta
 	counter int
@@ -105,12 +90,10 @@ type stored struct {
 	queue   []frozen.QueuedDrop
 	setup   frozen.Setup
 	head    frozen.Head
-	// bound holds the bindings by message key.
-	bound map[string]frozen.Binding
+	bound   map[string]frozen.Binding
 }
 
-// bind stores bindings and losses in a copy of the map, because a crash returns to the
-// earlier map.
+// bind copies the map, because a crash returns to the earlier map.
 func (s *stored) bind(bound []frozen.Binding, lost []string) {
 	all := maps.Clone(s.bound)
 	if all == nil {
@@ -142,8 +125,7 @@ func newWorldOf(t testing.TB, codec transcript.Codec, prefixes bool, protected i
 	return w
 }
 
-// restart forgets all state that is not stored. The client keeps its patches and
-// resyncs.
+// The client keeps its patches and resyncs.
 func (w *world) restart() {
 	cfg := Config{
 		Options:   render.Options{Codec: w.codec, Prefixes: w.prefixes},
@@ -164,17 +146,14 @@ func (w *world) restart() {
 	w.held = 0
 }
 
-// After resync, the next pass gets the whole array.
 func (w *world) resync() { w.held = 0 }
 
-// add adds messages of OpenCode, in the format of the world's harness.
 func (w *world) add(messages ...mjson.Value) {
 	for _, m := range messages {
 		w.raw = append(w.raw, w.inHarness(m))
 	}
 }
 
-// replace changes a message that may have been sent already.
 func (w *world) replace(i int, m mjson.Value) {
 	w.raw[i] = w.inHarness(m)
 	w.held = min(w.held, i)
@@ -194,7 +173,6 @@ func (w *world) queue(tags ...int) {
 	}
 }
 
-// keep does what the host does when the user keeps a unit, or lets it go (since is 0).
 func (w *world) keep(tag int, since int64) {
 	u := w.session.State.ByTag(tag)
 	if since != 0 && (u.Kept != 0 || u.Covered || !w.session.Has(u.MessageKey)) {
@@ -211,7 +189,6 @@ func (w *world) keep(tag int, since int64) {
 	}
 }
 
-// keepInStore stores which units a pass has released, and removes the edits that it has taken back.
 func (w *world) keepInStore(a frozen.Additions) {
 	for _, tag := range a.Released {
 		w.keep(tag, 0)
@@ -226,7 +203,6 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking checks the session's sums of thinking against a count over all messages.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -235,7 +211,7 @@ func (w *world) countThinking() {
 	}
 }
 
-// pass runs one pass and commits it. If the store is busy, the pass becomes steady.
+// If the store is busy, the pass becomes steady.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
@@ -302,7 +278,6 @@ func (w *world) pass() {
 	w.apply()
 }
 
-// If the world's next pass is to have a note, note adds it to the newest unsent unit.
 func (w *world) note() {
 	tag := w.session.NotePlace()
 	if w.notes == "" || tag == 0 {
@@ -315,10 +290,8 @@ func (w *world) note() {
 	w.session.State.ByTag(tag).Note, w.unsaved[i].Note = w.notes, w.notes
 }
 
-// watch, if it is set, is called with every wire of every world.
 var watch func(w *world)
 
-// apply applies the host's answer as the shim would, and checks that the result is the wire that the host computed.
 func (w *world) apply() {
 	w.t.Helper()
 	edits, cleared := w.session.Mutation()
@@ -371,8 +344,6 @@ func (w *world) apply() {
 	}
 }
 
-// checkPrompt fails if the newest prompt of the user has no answer yet and is not verbatim
-// on the wire. It is called after every pass of every test.
 func (w *world) checkPrompt() {
 	w.t.Helper()
 	isPast := false // the model has answered the prompt, or a newer prompt has come
@@ -397,7 +368,6 @@ func (w *world) checkPrompt() {
 	}
 }
 
-// typedIn returns what the user has typed in a message, and whether the message is a prompt.
 func typedIn(m *transcript.Message) (typed []string, isPrompt bool) {
 	if m.Role != transcript.User || m.Hidden {
 		return nil, false
@@ -414,7 +384,6 @@ func typedIn(m *transcript.Message) (typed []string, isPrompt bool) {
 	return typed, isPrompt
 }
 
-// textOf returns the texts of a message on the wire, without injected blocks.
 func (w *world) textOf(key string) (sent string) {
 	for _, m := range w.wire {
 		for _, b := range m.Blocks {
@@ -426,7 +395,6 @@ func (w *world) textOf(key string) (sent string) {
 	return sent
 }
 
-// covered returns how many messages the compartments cover.
 func (w *world) covered() int {
 	if all := w.readings.History.Compartments; len(all) > 0 {
 		return all[len(all)-1].End
@@ -434,8 +402,7 @@ func (w *world) covered() int {
 	return 0
 }
 
-// publish adds a compartment of all messages, up to index through, that no compartment
-// covers yet.
+// The compartment has all messages up to index through that no compartment covers yet.
 func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
 	h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
@@ -446,7 +413,6 @@ func (w *world) publish(through, importance int) {
 	})
 }
 
-// keys returns the keys of the messages from one index through another.
 func (w *world) keys(from, through int) (keys []string) {
 	for _, raw := range w.raw[from : through+1] {
 		keys = append(keys, w.decode(raw).Key)
@@ -454,7 +420,6 @@ func (w *world) keys(from, through int) (keys []string) {
 	return keys
 }
 
-// compact does the work of the harness's own compaction: a summary replaces the first n messages of the array.
 func (w *world) compact(n int) {
 	kept := w.raw[n:]
 	w.raw, w.held, w.changed = nil, 0, true
@@ -471,7 +436,6 @@ func (w *world) compact(n int) {
 	w.raw = append(w.raw, kept...)
 }
 
-// extends reports whether the wire begins with the whole previous wire.
 func (w *world) extends() bool {
 	if len(w.previous) > len(w.wire) {
 		return false
@@ -484,8 +448,7 @@ func (w *world) extends() bool {
 	return true
 }
 
-// prompt returns the first n messages of the wire in the form in which the provider
-// compares prompts.
+// The provider compares prompts in this form.
 func (w *world) prompt(n int) string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.decision.Model, w.decision.Agent)
@@ -495,8 +458,7 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// answer adds the model's answer to the newest request. If this request already has an answer, the added answer belongs
-// to a request that the host does not know.
+// If this request already has an answer, the added answer belongs to a request that the host does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key
@@ -510,8 +472,7 @@ func (w *world) answer(m mjson.Value) {
 	w.isAnswered = true
 }
 
-// thinking returns the messages of the wire with signed thinking: in valid those whose thinking the provider accepts,
-// and in invalid those whose thinking it refuses.
+// The provider refuses the thinking of the invalid messages.
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
@@ -541,8 +502,7 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the message with signed thinking that answered the newest request. It is empty if another message is
-// between the request and that message.
+// bound returns the message with signed thinking directly after the newest request.
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""
@@ -562,7 +522,6 @@ func (w *world) bound() string {
 	return ""
 }
 
-// usage makes the newest answer report a prompt of the given percentage of the window.
 func (w *world) usage(percent float64) {
 	for i := len(w.raw) - 1; i >= 0; i-- {
 		if w.decode(w.raw[i]).Role == transcript.Assistant {
@@ -572,7 +531,6 @@ func (w *world) usage(percent float64) {
 	}
 }
 
-// measured makes the newest answer report the size of the wire and a system prompt.
 func (w *world) measured() {
 	const overhead = 2000
 	bytes := 0
@@ -582,7 +540,6 @@ func (w *world) measured() {
 	w.usage(float64(overhead+bytes/4) / float64(w.readings.LimitTokens) * 100)
 }
 
-// text renders the wire for people, with one line per message.
 func (w *world) text() string {
 	var b strings.Builder
 	for i := range w.wire {
@@ -591,7 +548,6 @@ func (w *world) text() string {
 	return b.String()
 }
 
-// line renders one message of the wire for people.
 func line(m *render.WireMessage) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s:", m.Key, m.Role)
@@ -623,7 +579,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// An obj is a JSON object under construction.
 type obj = map[string]any
 
 func message(id, role string, created int64, info obj, parts ...obj) mjson.Value {

@@ -14,9 +14,8 @@ import (
 )
 
 func TestPayloadsPassByteForByte(t *testing.T) {
-	// odd holds JSON that JavaScript writes and that Go's encoding/json would
-	// change: a lone surrogate, HTML characters, member order, a long number,
-	// escaped slashes.
+	// JavaScript writes this JSON, and Go's encoding/json would change it: a lone surrogate, HTML characters, member
+	// order, a long number, escaped slashes.
 	const odd = `{"z":"a\ud800b <&> \u2028 \/","a":1.0,"n":12345678901234567890}`
 	const messages = "[" + odd + ", \n" + odd + "]"
 	const text = "<b> & \u2028"
@@ -147,8 +146,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{context.Canceled, schema.CodeCancelled},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), schema.CodeTimeout},
 		{errors.New("disk on fire"), -32603},
-		// If the harness answered one of our calls with an error, its code must
-		// not become the code of our own answer.
+		// The harness's error code must not become the code of the host's answer.
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
@@ -227,8 +225,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}()
 	wait(t, "the pass to begin", began)
 
-	// The test sends the cancel by hand, because our client does not wait for
-	// the answer to a call that it withdraws.
+	// The client does not wait for the answer to a call that it withdraws, so the test sends the cancel itself.
 	if err := c.Notify(schema.MethodCancel, schema.CancelParams{ID: raw("2")}); err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +302,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			if elapsed := time.Since(start); elapsed != test.want {
 				t.Errorf("%s: answered after %v, want %v", test.session, elapsed, test.want)
 			}
-			// A call that waits for the stuck one misses its own deadline, but
-			// other sessions are not affected.
+			// A call that waits for the stuck one misses its own deadline. Other sessions are not affected.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
@@ -339,8 +335,7 @@ func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	})
 }
 
-// The deadline of an event begins when the event runs, because its content must
-// not be lost while the session is busy.
+// An event's content must not be lost while the session is busy, so its deadline begins when the event runs.
 func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)

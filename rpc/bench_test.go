@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// socketPair connects a client to a server over a real Unix socket.
 func (r *rig) socketPair() *Client {
 	r.t.Helper()
 	l, err := net.Listen("unix", filepath.Join(r.t.TempDir(), "s"))
@@ -46,7 +45,6 @@ func BenchmarkSmallCall(b *testing.B) {
 	}
 }
 
-// BenchmarkAttachment sends a whole session of 29 MB.
 func BenchmarkAttachment(b *testing.B) {
 	messages := append(bytes.Repeat([]byte("1,"), 29<<19), '1')
 	c := newRig(b, &scriptedHost{

@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// One client opens more sessions than the host runs at a time, and answers no question of the host. The passes of
-// another client do not wait for it.
+// One client opens more sessions than the host runs at a time, and answers no question of the host. Another client's
+// passes must not wait.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
 	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -71,7 +71,6 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	}
 }
 
-// The memory of an attachment grows with the bytes that have arrived.
 func TestUnfinishedAttachmentCostsLittleMoreThanItsBytes(t *testing.T) {
 	const announced = 300 << 20
 	var before, after runtime.MemStats
@@ -102,7 +101,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// If there is no memory for a frame, the frame is refused, and the connection goes on.
+// A frame without memory is refused, and the connection goes on.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -157,8 +156,7 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// The memory of a call is free again when the call has returned. The memory of a response or of a refused
-// call is free again when the next frame is read.
+// A call frees its memory when it returns. A response or a refused call frees its memory when the next frame is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()
@@ -184,7 +182,7 @@ func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	}
 }
 
-// A client that stops in the middle of a frame must not occupy the frame's memory for ever.
+// A client must not occupy the memory of an unfinished frame for ever.
 func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logBuffer{}
@@ -204,8 +202,7 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	})
 }
 
-// Every status holds the names of all clients. A client with very long names must not prevent other clients from
-// reading the status or the host's release.
+// Every status holds the names of all clients, so very long names would prevent others from reading the status.
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {
@@ -259,8 +256,7 @@ func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	}
 }
 
-// The unread answers of all clients together are bounded. If there are too many, clients with a long backlog
-// are disconnected.
+// The clients with a long backlog are disconnected.
 func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 	var all atomic.Int64
 	all.Store(maxUnread + 1) // as if other clients had so many bytes to read
@@ -288,8 +284,8 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
-// A program that connects again and again gets a refusal with the reason. Connected clients keep their
-// connections, a new release can still take over, and the end of a connection frees a place.
+// A further program gets a refusal with the reason. Connected clients stay, a new release can still take over, and
+// the end of a connection frees a place.
 func TestConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	first := r.open()
@@ -332,7 +328,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	wait(t, "the request to stop", r.server.StopRequested())
 }
 
-// P3: once, 256 connections that sent no message kept every new client out, for as long as they stayed.
+// P3: 256 connections that sent no message kept every new client out.
 func TestSilentConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})
@@ -376,7 +372,6 @@ func TestNewClientTakesThePlaceOfOneThatNeverInitialized(t *testing.T) {
 	})
 }
 
-// A refused connection does not stay open.
 func TestRefusedConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})

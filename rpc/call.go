@@ -23,7 +23,6 @@ var (
 	errLeft      = client.ErrClientLeft
 )
 
-// A call is one request or notification, from its arrival to its answer.
 type call struct {
 	conn   *conn
 	method string
@@ -39,15 +38,11 @@ type call struct {
 	answered atomic.Bool
 }
 
-// answerMargin is the part of a deadline that the handler does not get: a
-// tenth, at most 250 ms. It leaves time to answer with a fallback and to send
-// the answer.
+// answerMargin is the part of a deadline that is left to answer with a fallback: a tenth, at most 250 ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// start starts the clock of a request. The clock runs from the request's
-// arrival, as it does at the other end. For a notification, the clock starts
-// only when the notification runs: no caller waits for it, and its content must
-// not be lost because the session was busy.
+// The clock of a request runs from its arrival, as at the other end. The clock of a notification starts when the
+// notification runs: no caller waits, and its content must not be lost because the session was busy.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -66,16 +61,14 @@ func (c *call) start(ctx context.Context) {
 	})
 }
 
-// run calls the host and answers. It returns when the handler returns, which
-// may be after the answer.
+// run returns when the handler returns, which may be after the answer.
 func (c *call) run() {
 	defer c.conn.end(c)
 	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
 		return
 	}
-	// If the client has left, a notification still runs, because the event that
-	// it reports did happen. A request is cancelled, because no client is left
-	// to read its answer.
+	// If the client has left, nobody reads the answer to a request. A notification still runs, because its event did
+	// happen.
 	if !c.notif && c.conn.hasLeft() {
 		c.cancel(errLeft)
 		return
@@ -94,9 +87,8 @@ func (c *call) run() {
 	c.succeed(result)
 }
 
-// unlessStopped returns err, or ErrStopping if the call ended because the host
-// stops. A client that gets "cancelled" would give up a call that the next host
-// can answer.
+// If the host stops, unlessStopped returns ErrStopping. A client that gets "cancelled" would give up a call that the
+// next host can answer.
 func (c *call) unlessStopped(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
 		return ErrStopping
@@ -104,7 +96,7 @@ func (c *call) unlessStopped(err error) error {
 	return err
 }
 
-// invoke calls the host. It turns a panic into an error.
+// invoke turns a panic of the host into an error.
 func (c *call) invoke(ctx context.Context) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,12 +127,9 @@ func (c *call) succeed(result any) {
 	c.answer(&jsonrpc2.Response{ID: c.id, Result: (*stdjson.RawMessage)(&body)})
 }
 
-// envelopeBytes is the space for the other members of a response, for example
-// an id that is a string.
+// envelopeBytes is the space for the other members of a response, for example a long id.
 const envelopeBytes = 64 << 10
 
-// fail answers the call with err. It reports whether this was the call's first
-// answer.
 func (c *call) fail(err error) bool {
 	code := codeOf(err)
 	if code == jsonrpc2.CodeInternalError {

@@ -13,14 +13,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Handler answers requests of the host to its client, for example
-// models/limits. Notifications arrive one after another on the reader
-// goroutine, so that they keep their order. A handler of a notification must
-// therefore not wait for the connection. Each request gets a goroutine.
+// A Handler answers requests of the host to its client, for example models/limits. Notifications arrive in order on
+// the reader goroutine, so a handler must not wait for the connection. Each request gets a goroutine.
 type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
 
-// A Client is the shim's end of a connection, in Go: for the command line,
-// replay and tests. It is safe for concurrent use.
+// A Client is the shim's end of a connection, in Go: for the command line, replay and tests. It is safe for
+// concurrent use.
 type Client struct {
 	rpc     *jsonrpc2.Conn
 	stream  *stream
@@ -34,9 +32,8 @@ type Client struct {
 	wg     sync.WaitGroup // counts the writer and the handlers of requests
 }
 
-// NewClient starts a connection to a host over rwc. A nil handler refuses every
-// request of the host. With a nil log, nothing is logged. The caller must Close
-// the client.
+// NewClient starts a connection to a host over rwc. A nil handler refuses every request of the host. A nil log
+// discards the log. The caller must Close the client.
 func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -57,28 +54,23 @@ func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Clien
 	return c
 }
 
-// Call calls the host and decodes the answer into result, unless result is nil.
-// If the host answers with an error, Call returns an *Error. If ctx ends first,
-// Call withdraws the request with $/cancelRequest.
+// Call calls the host and decodes the answer into result, unless result is nil. An error of the host is an *Error. If
+// ctx ends first, $/cancelRequest withdraws the request.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
 
-// CallWithAttachment is Call with raw bytes beside the params, for example the
-// message array of a session/transform. The caller must not change the
-// attachment until CallWithAttachment returns.
+// CallWithAttachment is Call with raw bytes, for example the message array of a session/transform. The caller must
+// not change the attachment until CallWithAttachment returns.
 func (c *Client) CallWithAttachment(ctx context.Context, method string, params any, attachment []byte, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, attachment, result)
 }
 
-// Notify sends a notification, which the host does not answer.
 func (c *Client) Notify(method string, params any) error { return notify(c.rpc, method, params) }
 
-// Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
-// Close writes everything that was sent, for as long as ctx lasts, and ends the
-// connection. Calls in progress fail.
+// Close writes everything that was sent, for as long as ctx lasts, and ends the connection. Calls in progress fail.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.stream.out.flush(ctx)
 	c.rpc.Close()
@@ -89,7 +81,6 @@ func (c *Client) Close(ctx context.Context) error {
 	return err
 }
 
-// Handle implements jsonrpc2.Handler.
 func (c *Client) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	if req.Notif {

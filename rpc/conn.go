@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A conn is the server's end of one connection.
 type conn struct {
 	server *Server
 	log    *slog.Logger
@@ -27,31 +26,31 @@ type conn struct {
 	peer   *peer
 	lastID atomic.Uint64 // id of the last call that this end made
 
-	// ctx ends when the handlers of this connection must end.
+	// ctx ends when the handlers must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// hangUp ends the context of the jsonrpc2 library, which then closes the connection.
-	// That context is not ctx: when ctx ends, the handlers still have to answer.
+	// hangUp ends the context of the jsonrpc2 library, which then closes the connection. After the end of ctx, the
+	// handlers still have to answer.
 	hangUp context.CancelFunc
 
-	// quick holds a token for each running call that bypasses the lanes, such
-	// as status.
+	// quick holds a token for each running call that bypasses the lanes, such as status.
 	quick chan struct{}
-	// inLanes holds a token for each call of this connection that runs in a
-	// lane.
+	// inLanes holds a token for each running call of this connection in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
+	// free gives a lane to one of the freeWorkers.
+	free        chan laneKey
+	freeWorkers atomic.Int32
 
 	since     time.Time
 	stopAsked chan struct{} // closed when the other end asked for shutdown
 	crowded   chan struct{} // closed when another client needs the place
-	// spoken is closed when the first message has arrived; speak closes it.
+	// speak closes spoken when the first message has arrived.
 	spoken chan struct{}
 	speak  func()
 
-	// refusal is the error that answers every call except version and shutdown,
-	// nil if this connection is served. Shutdown stays possible, because a newer
-	// host must be able to take over.
+	// refusal answers every call except version and shutdown. It is nil if this connection is served. A newer host
+	// must be able to shut this host down.
 	refusal error
 
 	// mu guards calls, stopping, shutdown and client.
@@ -63,8 +62,7 @@ type conn struct {
 	names    reservation // the memory that the names of the client's open directories take
 }
 
-// maxQuickCalls bounds how many calls that bypass the lanes, such as status,
-// one connection runs at the same time.
+// maxQuickCalls bounds the running calls of one connection that bypass the lanes.
 const maxQuickCalls = 32
 
 func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
@@ -74,6 +72,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		ready:     make(chan struct{}),
 		quick:     make(chan struct{}, maxQuickCalls),
 		inLanes:   make(chan struct{}, maxRunningOfClient),
+		free:      make(chan laneKey),
 		since:     time.Now(),
 		stopAsked: make(chan struct{}),
 		crowded:   make(chan struct{}),
@@ -82,8 +81,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	}
 	c.speak = sync.OnceFunc(func() { close(c.spoken) })
 	c.peer = &peer{conn: c}
-	// The handlers outlive ctx by the grace period, so ctx must not cancel
-	// them. They end through cancel.
+	// The handlers outlive ctx by the grace period, so only cancel ends them.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stream = newStream(rwc, s.log, func(err error) {
 		if !IsEnd(err) {
@@ -104,9 +102,8 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	return c
 }
 
-// Handle implements jsonrpc2.Handler. It runs on the reader goroutine and never
-// blocks. Calls are therefore decoded and queued in the order in which they
-// arrived.
+// Handle implements jsonrpc2.Handler. It runs on the reader goroutine and never blocks, so calls are queued in the
+// order in which they arrived.
 func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	c.speak()
@@ -136,8 +133,7 @@ func rawParams(req *jsonrpc2.Request) json.Value {
 	return json.Value(*req.Params)
 }
 
-// attachmentOf returns the attachment of a request. If there was no memory for
-// it, the error answers the request.
+// Without memory for the attachment, the error answers the request.
 func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	for _, f := range req.ExtraFields {
 		switch f.Name {
@@ -150,8 +146,7 @@ func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	return nil, nil
 }
 
-// dispatch decodes a call. It then queues the call in its session's lane or,
-// for a method that bypasses the lanes, starts a goroutine for it.
+// dispatch queues a call in its session's lane, or starts a goroutine for a method that bypasses the lanes.
 func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	m, ok := methods[req.Method]
 	if !ok && req.Notif && strings.HasPrefix(req.Method, "$/") {
@@ -220,7 +215,7 @@ func (c *conn) submit(key laneKey, cl *call) error {
 	return nil
 }
 
-// begin registers a call. The caller must end every registered call with end.
+// The caller must end every registered call with end.
 func (c *conn) begin(cl *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,8 +250,7 @@ func (c *conn) end(cl *call) {
 	c.inflight.Done()
 }
 
-// cancelCall answers the call and cancels its handler. The handler may need a
-// moment to return, and the lane waits for it.
+// The handler may need a moment to return, and the lane waits for it.
 func (c *conn) cancelCall(params json.Value) error {
 	var p schema.CancelParams
 	if err := decodeParams(params, &p); err != nil {
@@ -276,8 +270,7 @@ func (c *conn) cancelCall(params json.Value) error {
 	return nil
 }
 
-// beginShutdown refuses all further calls. ServeConn then ends the connection
-// and answers the shutdown.
+// ServeConn ends the connection and answers the shutdown.
 func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	var p schema.ShutdownParams
 	if err := decodeParams(rawParams(req), &p); err != nil {
@@ -299,8 +292,7 @@ func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	return nil
 }
 
-// close ends the connection in an orderly way. It accepts no new calls, lets
-// running calls finish within the grace period, and writes their answers.
+// close accepts no new calls, lets running calls finish within the grace period, and writes their answers.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.stopping = true
@@ -331,12 +323,10 @@ func (c *conn) close() {
 	c.hangUp()
 }
 
-// lingerTimeout bounds how long the server waits for a client to close the
-// connection after its shutdown was answered.
+// lingerTimeout bounds the wait for a client to close the connection after a shutdown.
 const lingerTimeout = time.Second
 
-// linger waits for the client to close the connection first. If the host closed
-// it first, a bridge between the two would report that the host died.
+// If the host closed the connection first, a bridge would report that the host died.
 func (c *conn) linger() {
 	timer := time.NewTimer(lingerTimeout)
 	defer timer.Stop()
@@ -347,13 +337,11 @@ func (c *conn) linger() {
 	}
 }
 
-// ErrStopping is the cause of a context that ends because the host stops. It
-// also refuses a call that comes too late. A client can send the call again to
-// the next host.
+// ErrStopping ends a call because the host stops, or refuses a late call. A client can send the call again to the
+// next host.
 var ErrStopping = refuse(schema.CodeStopping, "the host is stopping")
 
-// flushTimeout bounds the writing of the last answers, because the peer may
-// have stopped reading.
+// flushTimeout bounds the writing of the last answers, because the peer may have stopped reading.
 const flushTimeout = 2 * time.Second
 
 func (c *conn) flush() {
@@ -364,7 +352,6 @@ func (c *conn) flush() {
 	}
 }
 
-// within reports whether done was closed before d passed.
 func within(d time.Duration, done <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -386,8 +373,7 @@ func (c *conn) running() []string {
 	return names
 }
 
-// hasLeft reports whether the client has disconnected, so that it reads no more
-// answers.
+// hasLeft reports whether the client has disconnected.
 func (c *conn) hasLeft() bool {
 	select {
 	case <-c.rpc.DisconnectNotify():
@@ -397,8 +383,7 @@ func (c *conn) hasLeft() bool {
 	}
 }
 
-// isMute reports whether the client's input has ended, so that no further frame can arrive. The client may
-// still read answers.
+// isMute reports whether no further frame can arrive. The client may still read answers.
 func (c *conn) isMute() bool {
 	select {
 	case <-c.stream.ended:
@@ -408,8 +393,7 @@ func (c *conn) isMute() bool {
 	}
 }
 
-// send queues a response and does not wait for the other end. A client that has
-// fallen too far behind with reading is disconnected.
+// send does not wait for the other end. A client that has fallen too far behind with reading is disconnected.
 func (c *conn) send(resp *jsonrpc2.Response) {
 	err := c.rpc.SendResponse(c.ctx, resp)
 	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || IsEnd(err) {

@@ -10,12 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// coded is implemented by errors that bring a protocol code, for example
-// schema.CodeResync.
+// An error may bring a protocol code, for example schema.CodeResync.
 type coded interface{ RPCCode() int }
 
-// A requestError is a refusal by this package, for example of an unknown
-// method.
 type requestError struct {
 	code    int
 	message string
@@ -27,7 +24,6 @@ func refuse(code int, format string, args ...any) error {
 
 func (e *requestError) Error() string { return e.message }
 
-// RPCCode implements coded.
 func (e *requestError) RPCCode() int { return e.code }
 
 // codeOf is the only place that turns an error into a code:
@@ -57,14 +53,10 @@ type Error struct {
 	Message string
 }
 
-// Error returns the other end's message, with the name of the method and the
-// code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// IsInvalidParams reports whether the other end has refused the parameters, for
-// example because they name a session that it does not know.
+// IsInvalidParams reports whether the other end has refused the parameters, for example an unknown session.
 func (e *Error) IsInvalidParams() bool { return e.Code == jsonrpc2.CodeInvalidParams }
 
-// IsUnknownMethod reports whether the other end does not know the method, for
-// example because it is older than this program.
+// IsUnknownMethod reports whether the other end, for example an older host, does not know the method.
 func (e *Error) IsUnknownMethod() bool { return e.Code == jsonrpc2.CodeMethodNotFound }

@@ -20,9 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A scriptedHost answers with the functions that a test sets. A method without such a function answers with zero
-// values. A method of Host that is not defined here panics, so that a new method of the protocol needs an answer only
-// if a test calls it.
+// A scriptedHost answers with a test's functions, or with zero values. A method that is not defined here panics, so
+// that a new method of the protocol needs an answer only if a test calls it.
 type scriptedHost struct {
 	Host
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)
@@ -112,7 +111,6 @@ func (h *scriptedHost) Disconnected(c client.Client) {
 	}
 }
 
-// A logBuffer collects log lines.
 type logBuffer struct {
 	mu sync.Mutex // guards b
 	b  strings.Builder
@@ -132,7 +130,6 @@ func (l *logBuffer) String() string {
 
 func (l *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// A rig is a server with its log.
 type rig struct {
 	t      testing.TB
 	server *Server
@@ -144,8 +141,6 @@ func newRig(t testing.TB, h Host) *rig {
 	return &rig{t: t, log: log, server: NewServer(Always(h), Options{Log: log.logger()})}
 }
 
-// connect returns a client of the server over a pipe. The client is closed when
-// the test ends.
 func (r *rig) connect(handler Handler) *Client {
 	r.t.Helper()
 	ours, theirs := net.Pipe()
@@ -155,8 +150,7 @@ func (r *rig) connect(handler Handler) *Client {
 	return client
 }
 
-// serve serves the connection until it ends. The test does not finish before
-// that.
+// The test waits for the end of the connection.
 func (r *rig) serve(rwc io.ReadWriteCloser) (served <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -167,7 +161,6 @@ func (r *rig) serve(rwc io.ReadWriteCloser) (served <-chan struct{}) {
 	return done
 }
 
-// open connects and initializes as a harness.
 func (r *rig) open() *Client {
 	r.t.Helper()
 	c := r.connect(nil)
@@ -185,7 +178,7 @@ func hello() schema.InitializeParams {
 	}
 }
 
-// patience returns a context that ends after 20 seconds, so that a test fails instead of hanging.
+// A test fails after 20 seconds instead of hanging.
 func patience(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)

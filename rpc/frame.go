@@ -12,10 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A frame is one message on the pipe: a header as in the language server
-// protocol, a JSON body and an optional attachment. The attachment holds raw
-// bytes that belong to the body and would be too large for the JSON-RPC
-// library:
+// A frame is one message on the pipe: a header as in the language server protocol, a JSON body and an optional
+// attachment. The attachment holds raw bytes that would be too large for the JSON-RPC library:
 //
 //	Content-Length: 71\r\n
 //	Attachment-Length: 5800000\r\n
@@ -24,8 +22,7 @@ import (
 type frame struct {
 	body       []byte
 	attachment []byte
-	// refused is the reason why the attachment was read but not kept, nil if it
-	// was kept.
+	// refused is why the attachment was read but not kept, or nil.
 	refused error
 }
 
@@ -39,26 +36,20 @@ const (
 	headerContent    = "Content-Length"
 	headerAttachment = "Attachment-Length"
 
-	// A header has two short lines. A much longer header does not come from a
-	// shim or a host.
+	// A much longer header does not come from a shim or a host.
 	maxHeaderLines     = 16
 	maxHeaderLineBytes = 1 << 10
 
 	readBufferBytes = 256 << 10
-	// firstGrowBytes bounds the memory that readExactly allocates for the
-	// length in a header before any of these bytes arrive.
+	// readExactly first allocates at most firstGrowBytes for the length in a header.
 	firstGrowBytes = 4 << 20
-	// growth is the factor by which the memory then grows. With a factor of 16, an
-	// attachment of any size is copied at most twice while its memory grows.
+	// The memory grows by this factor, so an attachment of any size is copied at most twice.
 	growth = 16
 )
 
-// readFrame reads the next frame, into memory that it reserves with mem. It
-// returns io.EOF if the stream ends between frames. If reading cannot go on, the
-// error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. If there is memory for the body but not for the
-// attachment, the frame comes without its attachment, and the next read begins
-// after it.
+// readFrame reads the next frame, into memory that it reserves with mem. It returns io.EOF if the stream ends between
+// frames. If reading cannot go on, the error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
+// io.ErrUnexpectedEOF. Without memory for the attachment, only the attachment is skipped.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {
@@ -142,9 +133,8 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// readExactly reads n bytes. Its memory grows as the bytes arrive, so a header
-// with a false length costs little. If there is no memory to grow, the error
-// wraps errNoMemory, and read is the number of bytes that have been read.
+// The memory grows as the bytes arrive, so a header with a false length costs little. Without memory, the error wraps
+// errNoMemory, and read is the number of bytes that have been read.
 func readExactly(r io.Reader, n int, mem *reservation) (content []byte, read int, err error) {
 	if n == 0 {
 		return nil, 0, nil
@@ -177,7 +167,6 @@ func noEOF(err error) error {
 	return err
 }
 
-// appendHeader appends the header of a frame to b.
 func appendHeader(b []byte, bodyBytes, attachmentBytes int) []byte {
 	b = append(b, headerContent+": "...)
 	b = strconv.AppendInt(b, int64(bodyBytes), 10)
@@ -188,7 +177,7 @@ func appendHeader(b []byte, bodyBytes, attachmentBytes int) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// writeFrame writes f. It does not copy the attachment.
+// writeFrame does not copy the attachment.
 func writeFrame(w io.Writer, f frame) error {
 	head := appendHeader(make([]byte, 0, 64+len(f.body)), len(f.body), len(f.attachment))
 	if _, err := w.Write(append(head, f.body...)); err != nil {

@@ -144,8 +144,7 @@ func FuzzReadFrame(f *testing.F) {
 		if err == nil {
 			t.Fatal("reading ended without an error")
 		}
-		// If the frames that were read are written again, the bytes are the
-		// same.
+		// The frames, written again, give the same bytes.
 		var b bytes.Buffer
 		for _, fr := range frames {
 			if err := writeFrame(&b, fr); err != nil {

@@ -16,11 +16,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// protocol is the protocol version of this build.
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// clientInfo is the client's description of itself, from the initialize calls
-// of a connection.
+// The initialize calls of a connection describe the client.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
@@ -29,8 +27,7 @@ type clientInfo struct {
 
 type transformTimeouts struct{ delta, resync time.Duration }
 
-// admit checks an initialize before the host sees it. The first initialize of a
-// connection decides which harness it is for.
+// The first initialize of a connection decides its harness.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)
@@ -72,14 +69,13 @@ func (c *conn) admit(p *schema.InitializeParams) error {
 const (
 	// maxNameBytes bounds the name and the version of a client.
 	maxNameBytes = 256
-	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units
-	// on Windows.
+	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units on Windows.
 	maxPathBytes = 96 << 10
 	// maxSessionBytes bounds the id of a session. An id of OpenCode has 30 bytes.
 	maxSessionBytes = 1 << 10
 )
 
-// checkNames refuses a client whose names would fill every status.
+// Very long names would fill every status.
 func checkNames(p *schema.InitializeParams) error {
 	for _, name := range []struct {
 		field, value string
@@ -105,8 +101,7 @@ func checkNames(p *schema.InitializeParams) error {
 
 const pathRemedy = "send the absolute path of the project's directory"
 
-// isAbsolute recognises the paths of all systems, because a trace may be
-// replayed on another one.
+// A trace may be replayed on another system, so isAbsolute recognises the paths of all systems.
 func isAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
@@ -129,8 +124,7 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// complete fills in the fields of a result that only the connection or the
-// server knows, for example HostPID.
+// Only the connection or the server knows some fields, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:
@@ -162,9 +156,7 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// deadline returns the time limit of a call. For a transform, it is the limit
-// that the directory's initialize result promised. For any other call, it is
-// the limit of the method.
+// A transform has the limit that its directory's initialize result promised, any other call that of its method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {
@@ -192,8 +184,7 @@ func (c *conn) harness() schema.Harness {
 	return c.client.status.Harness
 }
 
-// status describes the connection. The second result is false before the first
-// initialize.
+// The second result is false before the first initialize.
 func (c *conn) status() (schema.ClientStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

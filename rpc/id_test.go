@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A client may choose any number or string as an id. Once, the host answered -1
-// as 18446744073709551615, and closed the connection at 1.5.
+// Once, the host answered -1 as 18446744073709551615, and closed the connection at 1.5.
 func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":%ID%,"method":"status","params":{}}`
 	for _, id := range []string{
@@ -41,7 +40,7 @@ func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	}
 }
 
-// The id of a call that is to be cancelled may have the same forms.
+// The id of a call to be cancelled has the same forms.
 func TestB9CallWithANegativeIDCanBeCancelled(t *testing.T) {
 	began := make(chan struct{})
 	r := newRig(t, &scriptedHost{status: func(ctx context.Context) (st schema.StatusResult, err error) {

@@ -7,15 +7,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A laneKey identifies a session.
 type laneKey struct {
 	harness schema.Harness
 	session string
 }
 
-// lanes runs the calls of each session one after another. A call that misses
-// its deadline is answered at once, but keeps its lane until its handler
-// returns. The next call of the session must not see half of its work.
+// lanes runs the calls of each session one after another. A call that misses its deadline is answered at once, but
+// keeps its lane until its handler returns, because the next call must not see half of its work.
 type lanes struct {
 	// mu guards waiting and bytes.
 	mu      sync.Mutex
@@ -25,15 +23,12 @@ type lanes struct {
 }
 
 const (
-	// maxLaneCalls bounds how many calls may wait in one session. A harness
-	// makes one request at a time; only its events arrive in bursts.
+	// maxLaneCalls bounds the waiting calls of a session. Only the events of a harness arrive in bursts.
 	maxLaneCalls = 1024
-	// maxRunning bounds how many sessions work at the same time. A pass uses
-	// one processor for milliseconds only. While it waits for its harness, it
-	// gives its place to another session.
+	// maxRunning bounds how many sessions work at the same time. A pass uses a processor for milliseconds, and gives
+	// its place away while it waits for its harness.
 	maxRunning = 64
-	// maxRunningOfClient bounds how many sessions of one client run at the same
-	// time, including those that wait for their harness.
+	// maxRunningOfClient also counts sessions that wait for their harness.
 	maxRunningOfClient = 32
 )
 
@@ -41,11 +36,9 @@ func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit queues c in the lane of its session. If that lane is full, submit
-// refuses the call. The caller then answers a request with the refusal; it drops
-// and logs a notification. The memory of all waiting calls is bounded where
-// their frames are read, see memory. The reader never waits for a lane, because
-// the next frame may be a $/cancelRequest.
+// submit refuses a call if the lane is full. The caller answers a request with the refusal, and drops and logs a
+// notification. Memory is bounded where frames are read, see memory. The reader never waits for a lane, because the
+// next frame may be a $/cancelRequest.
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,20 +47,46 @@ func (l *lanes) submit(key laneKey, c *call) error {
 		return refuse(schema.CodeBusy, "%d calls of this session are waiting", len(queue))
 	}
 	l.waiting[key] = append(queue, c)
-	if !alive {
-		go l.run(key) // the goroutine ends with the lane's last call, and that call's connection waits for it
+	if alive {
+		return nil
+	}
+	select {
+	case c.conn.free <- key:
+	default:
+		go l.work(key, c.conn)
 	}
 	return nil
 }
 
+// maxFreeWorkers bounds how many workers of one connection wait for a lane.
+const maxFreeWorkers = 4
+
+// work is a worker of a connection. It runs lanes, first that of key. A new goroutine would grow its stack in each pass, which
+// takes 5 % of the host's time for the pass.
+func (l *lanes) work(key laneKey, c *conn) {
+	for {
+		l.run(key)
+		if c.freeWorkers.Add(1) > maxFreeWorkers {
+			c.freeWorkers.Add(-1)
+			return
+		}
+		select {
+		case key = <-c.free:
+			c.freeWorkers.Add(-1)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// run runs the calls of a lane until none waits. The connection of each call waits for its end.
 func (l *lanes) run(key laneKey) {
 	for c := l.next(key); c != nil; c = l.next(key) {
 		l.runOne(c)
 	}
 }
 
-// runOne runs c as soon as there is a place for it. A call whose time is over
-// needs no place, because it only has to return.
+// A call whose time is over needs no place, because it only has to return.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()
@@ -78,7 +97,6 @@ func (l *lanes) runOne(c *call) {
 	c.run()
 }
 
-// acquire puts a token into ch. It reports false if ctx ends first.
 func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	select {
 	case ch <- struct{}{}:
@@ -88,8 +106,7 @@ func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	}
 }
 
-// next removes and returns the lane's next call. If none waits, it ends the
-// lane and returns nil.
+// Without a waiting call, next ends the lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,14 +117,12 @@ func (l *lanes) next(key laneKey) *call {
 	}
 	c := queue[0]
 	queue[0] = nil
-	// The slice stays in the map even when it is empty: the key shows that the
-	// lane's goroutine runs.
+	// The key of an empty slice shows that the lane's goroutine runs.
 	l.waiting[key] = queue[1:]
 	return c
 }
 
-// A place is the right of a call to work. All calls together have maxRunning
-// places.
+// A place is the right of a call to work. There are maxRunning places.
 type place struct {
 	places chan struct{}
 
@@ -119,7 +134,7 @@ type place struct {
 
 type placeKey struct{}
 
-// leave gives the place back when the call has returned. The call cannot take it again.
+// The call cannot take its place again.
 func (p *place) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +142,7 @@ func (p *place) leave() {
 	p.free()
 }
 
-// free gives the place back. The caller holds mu.
+// The caller holds mu.
 func (p *place) free() {
 	if p.held {
 		p.held = false
@@ -135,9 +150,8 @@ func (p *place) free() {
 	}
 }
 
-// whileWaiting runs wait, which waits for the harness. Meanwhile another call
-// may use the place of ctx's call. Otherwise a harness that does not answer
-// would take the places of all clients.
+// While wait waits for the harness, another call may use the place of ctx's call. Otherwise a harness that does not
+// answer would take the places of all clients.
 func whileWaiting(ctx context.Context, wait func() error) error {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.pause()
@@ -153,8 +167,7 @@ func (p *place) pause() {
 	p.free()
 }
 
-// resume takes a place again if the call still runs. A call whose time is over
-// goes on without a place.
+// A call whose time is over goes on without a place.
 func (p *place) resume(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// blockingPass is a host whose transforms wait for release.
 type blockingPass struct {
 	scriptedHost
 	began   chan struct{}
@@ -47,7 +46,7 @@ func newBlockingPass(t *testing.T) *blockingPass {
 
 func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	b := newBlockingPass(t)
-	// The message is so long that the other end needs many reads for it.
+	// The other end needs many reads for the message.
 	head := json.Quote(strings.Repeat("x", 4<<20))
 	pass := b.transform
 	b.transform = func(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
@@ -86,7 +85,6 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	wait(t, "ServeConn to return", served)
 }
 
-// isStopping reports whether the server's only connection refuses new calls.
 func isStopping(s *Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +129,6 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	c.Close(context.Background())
 }
 
-// A failingWriter fails every write, like a pipe whose reader has died.
 type failingWriter struct {
 	io.ReadWriteCloser
 	broken atomic.Bool
@@ -144,7 +141,6 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return w.ReadWriteCloser.Write(p)
 }
 
-// callsOf lists the session calls in flight on a server's only connection.
 func callsOf(s *Server) (calls []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,8 +329,7 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// F23: once, a question to a client that had left waited for its deadline, and then failed as if the client
-// had only been slow.
+// F23: a question to a client that had left waited for its deadline, and failed as if the client had only been slow.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})
@@ -428,8 +423,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// FuzzServeConn sends arbitrary bytes to a server. The server must end when its
-// input ends.
+// The server must end when its input ends.
 func FuzzServeConn(f *testing.F) {
 	frames := func(bodies ...string) string {
 		var b bytes.Buffer
@@ -452,7 +446,6 @@ func FuzzServeConn(f *testing.F) {
 	})
 }
 
-// readOnly is a connection to a client that sends and never reads.
 type readOnly struct{ io.Reader }
 
 func (readOnly) Write(p []byte) (int, error) { return len(p), nil }

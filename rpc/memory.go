@@ -8,21 +8,18 @@ import (
 )
 
 const (
-	// maxFrameMemory bounds the memory of all frames that the host holds: those
-	// that are still arriving, and those whose calls wait or run.
+	// maxFrameMemory bounds the frames of the host that are arriving, waiting or running.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory is the part of maxFrameMemory that one connection may take. It is enough for the
-	// largest frame while that frame grows, and for smaller frames that wait.
+	// maxClientMemory is one connection's part of maxFrameMemory: enough for the largest frame while it grows, and
+	// for smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
-	// maxNames bounds the names of the directories that all clients have open, as
-	// a status writes them. A status has to fit into one frame.
+	// maxNames bounds the names of all open directories in a status, which has to fit into one frame.
 	maxNames       = 2 << 20
 	maxClientNames = 256 << 10
 )
 
-// A memory counts bytes against a bound, for example the bytes of frames. A nil
-// *memory has no bound.
+// A memory counts bytes against a bound. A nil *memory has no bound.
 type memory struct {
 	of    string // what the bytes are, for example "the messages of this client"
 	limit int
@@ -32,8 +29,7 @@ type memory struct {
 	used int
 }
 
-// take reserves n bytes. If that is too much, it reserves nothing, and the error
-// wraps errNoMemory.
+// If n bytes are too much, the error wraps errNoMemory.
 func (m *memory) take(n int) error {
 	if m == nil {
 		return nil
@@ -60,13 +56,11 @@ func (m *memory) give(n int) {
 	m.sum.give(n)
 }
 
-// A reservation is the memory of one frame.
 type reservation struct {
 	of    *memory
 	bytes int
 }
 
-// grow reserves n more bytes.
 func (r *reservation) grow(n int) error {
 	if err := r.of.take(n); err != nil {
 		return err
@@ -75,13 +69,12 @@ func (r *reservation) grow(n int) error {
 	return nil
 }
 
-// shrink gives n bytes back.
 func (r *reservation) shrink(n int) {
 	r.of.give(n)
 	r.bytes -= n
 }
 
-// release gives all memory back. A second release does nothing.
+// A second release does nothing.
 func (r *reservation) release() {
 	if r != nil {
 		r.shrink(r.bytes)

@@ -16,35 +16,28 @@ import (
 const (
 	defaultDeadline     = 10 * time.Second
 	toolExecuteDeadline = 60 * time.Second
-	// These defaults are for a directory that was never initialized. For any other directory, the time limits of a
-	// transform come from its initialize result.
+	// These defaults are for a directory that was never initialized.
 	defaultTransformTimeout = 5 * time.Second
 	defaultResyncTimeout    = 30 * time.Second
 )
 
-// A method is an entry of the method table: its deadline, its types, and a
-// decoder for its parameter type.
+// A method is an entry of the method table.
 type method struct {
 	deadline       time.Duration
 	params, result reflect.Type
-	// decode turns the payload of a request into a bound call. If a field is
-	// wrong, the error names it.
+	// If a field is wrong, the error of decode names it.
 	decode func(params json.Value, attachment []byte) (bound, error)
 }
 
-// A bound call is a call with decoded parameters, ready to run.
 type bound struct {
 	run func(context.Context, Provider, client.Client) (any, error)
-	// params is the decoded value, for the methods whose parameters the
-	// connection itself has to read, such as initialize.
+	// params is for methods whose parameters the connection has to read, such as initialize.
 	params any
-	// If inLane is set, the call waits in the lane of session.
+	// With inLane, the call waits in the lane of session.
 	inLane  bool
 	session string
 }
 
-// methods is the method table. It does not list $/cancelRequest and shutdown,
-// because these concern the connection and not the host.
 var methods = map[string]method{
 	// These bypass the lanes.
 	schema.MethodInitialize:       bind(Provider.Initialize),
@@ -66,8 +59,7 @@ var methods = map[string]method{
 	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),
-	// Events without a session share one lane, so that they too keep their
-	// order.
+	// Events without a session share one lane, to keep their order.
 	schema.MethodEvent: bindLane(current(Host.Event), func(p *schema.EventParams) (string, error) { return p.Session, nil }),
 }
 
@@ -76,16 +68,14 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-// version needs no host: the connection completes the result. It answers even
-// while the store hangs, so a bridge can always tell which release is running.
+// The connection completes the result of version, which needs no host. Even while the store hangs, a bridge can tell
+// which release is running.
 func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }
 
-// A handler answers the calls of one method.
 type handler[P, R any] = func(Provider, context.Context, client.Client, P) (R, error)
 
-// current returns a handler that calls the provider's current host.
 func current[P, R any](call func(Host, context.Context, client.Client, P) (R, error)) handler[P, R] {
 	return func(p Provider, ctx context.Context, c client.Client, params P) (R, error) {
 		h, release, err := p.Current(ctx)
@@ -118,8 +108,7 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// bindLane is like bind, for a method whose calls wait in a lane. The function
-// lane returns the session of that lane.
+// lane returns the session of a call, in whose lane the call waits.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),
@@ -138,7 +127,6 @@ func bindLane[P, R any](
 	return m
 }
 
-// bindInLane is like bindLane, for a method whose params always name a session.
 func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	return bindLane(call, func(p *P) (string, error) {
 		if session(p) == "" {
@@ -148,8 +136,7 @@ func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	})
 }
 
-// withMessages lets a method receive the session's messages, which are the
-// attachment of its frame. set puts them into the params.
+// The session's messages are the attachment of the frame. set puts them into the params.
 func withMessages[P any](m method, set func(*P, json.Value)) method {
 	decode := m.decode
 	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
@@ -171,8 +158,7 @@ func decodeParams(raw json.Value, params any) error {
 		raw = json.Value("{}")
 	}
 	if err := json.Unmarshal(raw, params); err != nil {
-		// The decoder's error names the wrong field as a JSON Pointer, for
-		// example "/session".
+		// The error names the wrong field as a JSON Pointer, for example "/session".
 		return fmt.Errorf("%w: %w", refuse(jsonrpc2.CodeInvalidParams, "params"), err)
 	}
 	return nil

@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The server does not know a method that has no entry in its table. A method whose types differ from the schema's would
-// lose fields.
+// A method without an entry is unknown to the server, and one with other types would lose fields.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
 	for _, want := range schema.Methods {
@@ -23,8 +22,7 @@ func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 		if m.params != want.Params {
 			t.Errorf("%s takes %v, the schema has %v", want.Name, m.params, want.Params)
 		}
-		// The answer to a notification is discarded, so its type does not
-		// matter.
+		// The answer to a notification is discarded.
 		if want.Result != nil && m.result != want.Result {
 			t.Errorf("%s answers %v, the schema has %v", want.Name, m.result, want.Result)
 		}

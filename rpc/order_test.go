@@ -39,7 +39,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// A pass must see every event that was sent before it.
+// A pass must see every event that was sent before.
 func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 	var events int
 	var atPass []int
@@ -124,7 +124,6 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// The same id in two harnesses names two sessions.
 func TestHarnessesDoNotShareLanes(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(len(schema.Harnesses))
@@ -214,8 +213,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
-	// All queued calls are served. This call waits in the same lane and is
-	// refused while the lane is full.
+	// This call waits in the same lane and is refused while the lane is full.
 	for {
 		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {
@@ -228,7 +226,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 }
 
-// A client without a harness may act for the user in a session whose harness it names. It may not act as a harness.
+// A client without a harness may act for the user in a session whose harness it names.
 func TestWatcherActsForTheUser(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.connect(nil)

@@ -10,16 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// An outbox is the only writer of a connection. Queueing never waits for the
-// other end. A peer that does not read must not block a session's lane, which
-// other connections share. It must not block the reader either, which receives
-// the cancellations.
+// An outbox is the only writer of a connection. Queueing never waits: a peer that does not read must not block a
+// lane, which other connections share, or the reader, which receives cancellations.
 type outbox struct {
 	w    io.Writer
 	fail func(error)   // called once, when a write has failed
 	all  *atomic.Int64 // bytes in the outboxes of all connections; nil does not count them
 
-	// mu guards queue, queued, closed and err. changed waits with it.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers
@@ -28,29 +25,26 @@ type outbox struct {
 	err     error
 }
 
-// maxOutboxBytes is the number of unread bytes above which a peer's connection
-// is closed. As long as fewer bytes wait, put accepts a message of any size.
+// Above this number of unread bytes, a connection is closed. With fewer, put accepts a message of any size.
 const maxOutboxBytes = 64 << 20
 
 const (
-	// maxUnread is the number of unread bytes of all peers together. Above it, a peer with more
-	// than fairUnread unread bytes loses its connection.
+	// If all peers together have more unread bytes than maxUnread, a peer with more than fairUnread loses its
+	// connection.
 	maxUnread  = 512 << 20
 	fairUnread = 1 << 20
 )
 
 var errPeerStalled = errors.New("the other end does not read")
 
-// newOutbox returns an outbox that writes to w until close. The caller must
-// start run on a goroutine.
+// The caller must start run on a goroutine.
 func newOutbox(w io.Writer, fail func(error)) *outbox {
 	o := &outbox{w: w, fail: fail}
 	o.changed.L = &o.mu
 	return o
 }
 
-// put queues the parts in order, with nothing between them. The caller must not
-// change the parts afterwards.
+// put queues the parts in order. The caller must not change them afterwards.
 func (o *outbox) put(parts ...[]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +68,7 @@ func (o *outbox) put(parts ...[]byte) error {
 	return nil
 }
 
-// count adds n to the bytes that wait. The caller holds mu.
+// The caller holds mu.
 func (o *outbox) count(n int) {
 	o.queued += n
 	if o.all != nil {
@@ -82,14 +76,12 @@ func (o *outbox) count(n int) {
 	}
 }
 
-// backlog returns how many bytes wait to be written.
 func (o *outbox) backlog() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queued
 }
 
-// run writes until close or the first error.
 func (o *outbox) run() {
 	for {
 		batch := o.take()
@@ -125,7 +117,7 @@ func (o *outbox) take() net.Buffers {
 	return batch
 }
 
-// flush waits until everything that was put before is written, or ctx ends.
+// flush waits until everything so far is written, or ctx ends.
 func (o *outbox) flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		o.mu.Lock()
@@ -144,8 +136,7 @@ func (o *outbox) flush(ctx context.Context) error {
 	return errors.Join(o.err, ctx.Err())
 }
 
-// close discards everything that is not written yet. A write in progress ends
-// when w is closed.
+// close discards everything that is not written. A write in progress ends when w is closed.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

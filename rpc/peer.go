@@ -15,34 +15,30 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A peer is the shim at the other end of a connection. Through it, the host asks
-// the harness, for example to run an agent.
+// Through a peer, the host asks the harness, for example to run an agent.
 type peer struct{ conn *conn }
 
 var _ client.Client = (*peer)(nil)
 
 const (
 	modelLimitsTimeout = 3 * time.Second
-	// quickTimeout bounds calls that the shim answers at once.
+	// The shim answers these calls at once.
 	quickTimeout = 3 * time.Second
-	// A subscriber with a longer backlog misses notifications. The next pass sends it a new notification.
+	// A subscriber with a longer backlog misses notifications until the next pass.
 	maxSubscriberBacklogBytes = 1 << 20
 )
 
-// ModelLimits implements client.Client.
 func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	var limits schema.ModelLimits
 	err := p.call(ctx, modelLimitsTimeout, schema.MethodModelLimits, params, &limits)
 	return limits, err
 }
 
-// Show implements client.Client.
 func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent implements client.Client. The run has its own deadline, and the caller
-// bounds the wait.
+// RunAgent has its own deadline, and the caller bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {
@@ -51,12 +47,10 @@ func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (sche
 	return result, err
 }
 
-// AbortAgent implements client.Client.
 func (p *peer) AbortAgent(ctx context.Context, params schema.AgentAbortParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodAgentAbort, params, nil)
 }
 
-// SessionChanged implements client.Client.
 func (p *peer) SessionChanged(status []byte) {
 	out := p.conn.stream.out
 	if out.backlog() > maxSubscriberBacklogBytes {
@@ -85,8 +79,7 @@ func (p *peer) call(ctx context.Context, timeout time.Duration, method string, p
 	return whileWaiting(ctx, func() error { return p.ask(ctx, method, params, result) })
 }
 
-// ask sends a request to the shim, and waits for the answer, for the end of ctx, or for
-// the end of the shim's output.
+// ask ends with the answer, with ctx, or with the shim's output.
 func (p *peer) ask(ctx context.Context, method string, params, result any) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -104,9 +97,8 @@ func (p *peer) ask(ctx context.Context, method string, params, result any) error
 	return err
 }
 
-// request calls the other end and decodes the answer into result, unless result
-// is nil. If ctx ends first, request withdraws the call. If the other end
-// answers with an error, request returns an *Error.
+// request calls the other end and decodes the answer into result, unless result is nil. If ctx ends first, the call
+// is withdrawn. An error of the other end is an *Error.
 func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {

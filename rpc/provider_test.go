@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An absentProvider has a host only while host is set. It counts the calls that
-// have taken the host and not yet released it.
+// An absentProvider counts the calls that have taken the host and not yet released it.
 type absentProvider struct {
 	Provider
 	host atomic.Pointer[scriptedHost]

@@ -19,15 +19,13 @@ import (
 type Options struct {
 	Log   *slog.Logger // nil discards the log
 	Clock clock.Clock  // nil is the machine's clock
-	// Grace is how long calls in flight may go on when a connection or the
-	// server ends. 0 means 5 s.
+	// Grace is how long calls in flight may go on when a connection or the server ends, 0 for 5 s.
 	Grace time.Duration
 }
 
-// DefaultGrace is the grace period of a Server whose Options give none.
 const DefaultGrace = 5 * time.Second
 
-// A Server serves any number of connections from the host of one Provider.
+// A Server serves connections from the host of one Provider.
 type Server struct {
 	provider  Provider
 	log       *slog.Logger
@@ -47,7 +45,6 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// NewServer returns a server that gets its host from p.
 func NewServer(p Provider, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -68,10 +65,8 @@ func NewServer(p Provider, o Options) *Server {
 	}
 }
 
-// ServeConn serves one connection. It ends when the other end closes the
-// connection or asks for shutdown, or when ctx ends. Calls in flight then have
-// the grace period to finish. ServeConn writes their answers before it closes
-// rwc and returns.
+// ServeConn serves one connection until the other end closes it or asks for shutdown, or until ctx ends. Calls in
+// flight have the grace period to finish. Their answers are written before rwc is closed.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
 	defer s.remove(c)
@@ -85,12 +80,11 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	if st, ok := c.status(); ok && st.Harness != "" {
 		s.log.Info("client left", "client", st.Client, "pid", st.PID)
 	}
-	// This wait has a limit, because closing a blocking pipe does not interrupt
-	// a write to it.
+	// Closing a blocking pipe does not interrupt a write.
 	within(time.Second, written)
 }
 
-// await returns when a connection has to end. A client that has sent a message may stay as long as it wants.
+// A client that has sent a message may stay as long as it wants.
 func (s *Server) await(ctx context.Context, c *conn) {
 	limit := silenceTimeout
 	if c.refusal != nil {
@@ -122,12 +116,11 @@ func (s *Server) await(ctx context.Context, c *conn) {
 	}
 }
 
-// StopRequested returns a channel that is closed when a client has asked the
-// whole host to stop.
+// The channel of StopRequested is closed when a client has asked the whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
-// StopCause returns why a client has asked the host to stop, as a line for the
-// log. It is valid once the channel of StopRequested is closed.
+// StopCause returns why a client has asked the host to stop, for the log. It is valid once the channel of
+// StopRequested is closed.
 func (s *Server) StopCause() string { return s.stopCause }
 
 func (s *Server) requestStop(cause string) {
@@ -137,7 +130,7 @@ func (s *Server) requestStop(cause string) {
 	})
 }
 
-// stopCause returns the line for the older host's log. The line names the release that replaces the host.
+// The line names the release that replaces the host.
 func stopCause(p schema.ShutdownParams) string {
 	if p.Version == "" {
 		return "a client asked for it"
@@ -145,26 +138,22 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// maxConns bounds the connections that are served at the same time. Each harness process has one, and so has
-// each `status --watch`. A program that opens connections in a loop must not take all file descriptors of the
-// host.
+// Each harness process has one connection, and so has each `status --watch`. A program that opens connections in a
+// loop must not take all file descriptors of the host.
 const maxConns = 256
 
-// refusalTimeout is how long a refused connection stays open, so that its
-// client can read the reason.
+// A refused connection stays open for this time, so that its client can read the reason.
 const refusalTimeout = 5 * time.Second
 
-// silenceTimeout is how long a connection may stay before its client has sent a message. A client sends its first
-// message at once. So a silent connection belongs to a program that hangs, and it keeps another client out. The
-// timeout is longer than stallTimeout, which ends a connection that stops within its first message, and logs why.
+// A client sends its first message at once, so a longer silent connection belongs to a program that hangs. The
+// timeout is longer than stallTimeout, which ends a connection within its first message, and logs why.
 const silenceTimeout = 2 * stallTimeout
 
-// initializeTimeout is how long a connection without an initialize keeps its place when there are too many
-// connections. A client initializes at once.
+// If there are too many connections, one keeps its place for this time without an initialize. A client initializes at
+// once.
 const initializeTimeout = 5 * time.Second
 
-// add registers a new connection. If there are too many, it ends the oldest one that should have initialized long
-// ago. If there is no such connection, c gets a refusal.
+// If there are too many connections, the oldest one that should have initialized ends, or c gets a refusal.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +164,7 @@ func (s *Server) add(c *conn) {
 	s.conns[c] = struct{}{}
 }
 
-// makePlace ends a connection that has not initialized in time. The caller holds mu.
+// The caller holds mu.
 func (s *Server) makePlace() bool {
 	var oldest *conn
 	for c := range s.conns {
@@ -200,7 +189,6 @@ func (s *Server) remove(c *conn) {
 	c.names.release()
 }
 
-// clients describes all initialized connections, in a stable order.
 func (s *Server) clients() []schema.ClientStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()

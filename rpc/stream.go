@@ -19,13 +19,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A stream carries JSON-RPC messages in frames. It implements
-// jsonrpc2.ObjectStream and keeps payloads away from the jsonrpc2 library. That
-// library decodes a body about five times, and rewrites it on the way: member
-// order, lone surrogates, HTML escapes. The stream gives the library only an
-// envelope without params and result. Two hooks, which the library calls when
-// it reads and writes a message, put the payloads back untouched. A connection
-// over a stream therefore needs the options that (*stream).options returns.
+// A stream carries JSON-RPC messages in frames for the jsonrpc2 library. That library decodes a body about five
+// times, and changes member order, lone surrogates and HTML escapes. So it gets only an envelope without params and
+// result. Two hooks, which it calls when it reads and writes a message, put the payloads back. A connection over a
+// stream needs the options of (*stream).options.
 type stream struct {
 	rwc io.ReadWriteCloser
 	r   *bufio.Reader
@@ -34,22 +31,19 @@ type stream struct {
 
 	inFrame bool // whether the reader goroutine has read a part of a frame
 
-	// memory bounds the frames that this end holds; nil means no bound.
+	// memory bounds the frames that this end holds, or is nil.
 	memory *memory
-	// held is the memory of the last frame that was read, until a call takes it
-	// over or the next frame is read. Only the reader goroutine uses it.
+	// held is the memory of the last frame, until a call takes it over or the next frame is read. Only the reader
+	// goroutine uses it.
 	held *reservation
 
-	// in passes a message from ReadObject to (*stream).received. Both run on the
-	// connection's reader goroutine.
+	// in passes a message from ReadObject to (*stream).received, on the connection's reader goroutine.
 	in message
-	// sendReq and sendResp pass a message from (*stream).sending to WriteObject.
-	// Both methods run under the connection's sending lock.
+	// sendReq and sendResp pass a message from (*stream).sending to WriteObject, under the connection's sending lock.
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended, if not nil, is closed at the end of input. ReadObject then returns
-	// only after Close. If ReadObject reported the end at once, jsonrpc2 would
+	// ended, if not nil, is closed at the end of input, and ReadObject then waits for Close. Otherwise jsonrpc2 would
 	// close the connection, and the answers to earlier requests would be lost.
 	ended chan struct{}
 
@@ -60,7 +54,6 @@ type stream struct {
 
 var _ jsonrpc2.ObjectStream = (*stream)(nil)
 
-// A message is an undecoded JSON-RPC request, notification or response.
 type message struct {
 	ID     json.Value `json:"id,omitzero"`
 	Method *string    `json:"method,omitzero"`
@@ -72,17 +65,15 @@ type message struct {
 	refused    error // see frame.refused
 }
 
-// The names of the jsonrpc2 extra fields that carry payloads past the library, and
-// the reason for the refusal of an attachment. These names are never written to
-// the pipe.
+// The jsonrpc2 extra fields that carry payloads, and the refusal of an attachment, past the library. They are never
+// written to the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"
 	extraRefused    = "\x00refused"
 )
 
-// newStream returns a stream over rwc. It calls writeFailed once if a write
-// fails.
+// writeFailed is called once if a write fails.
 func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)) *stream {
 	s := &stream{
 		rwc: rwc,
@@ -95,15 +86,12 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 	return s
 }
 
-// stallTimeout is how long a connection may send no byte in the middle of a
-// frame. Otherwise an unfinished frame would keep its memory from all other
-// clients. The timeout is long, because a person may stop a harness for a
-// moment (Ctrl-Z).
+// stallTimeout is how long a connection may send no byte mid-frame, because an unfinished frame keeps its memory from
+// other clients. It is long, because a person may stop a harness for a moment (Ctrl-Z).
 const stallTimeout = time.Minute
 
-// A stallGuard reads from a connection, and fails if no byte of an unfinished
-// frame arrives for a while. It does not guard a connection without deadlines,
-// such as stdin.
+// A stallGuard fails if no byte of an unfinished frame arrives for a while. A connection without deadlines, such as
+// stdin, is not guarded.
 type stallGuard struct {
 	from   io.Reader
 	within *bool // whether a part of a frame has been read
@@ -120,7 +108,6 @@ func (g *stallGuard) Read(p []byte) (int, error) {
 	return g.from.Read(p)
 }
 
-// readNext reads the next frame and gives back the memory of the previous one.
 func (s *stream) readNext() (frame, error) {
 	s.release()
 	s.inFrame = false
@@ -132,8 +119,7 @@ func (s *stream) readNext() (frame, error) {
 	return readFrame(s.r, s.held)
 }
 
-// release gives back the memory of the last frame, unless a call has taken it
-// over.
+// A call may have taken the memory of the last frame over.
 func (s *stream) release() {
 	if s.held != nil {
 		s.held.release()
@@ -141,14 +127,13 @@ func (s *stream) release() {
 	}
 }
 
-// takeOver returns the memory of the last frame. The caller releases it.
+// The caller of takeOver releases the memory.
 func (s *stream) takeOver() *reservation {
 	held := s.held
 	s.held = nil
 	return held
 }
 
-// options returns the options that a jsonrpc2.Conn over s needs.
 func (s *stream) options() []jsonrpc2.ConnOpt {
 	return []jsonrpc2.ConnOpt{
 		jsonrpc2.OnRecv(s.received),
@@ -157,8 +142,8 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 	}
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection.
-// ReadObject logs the error unless it is a normal end of the connection.
+// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection, and is logged unless it is a normal
+// end.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
 	if err != nil {
@@ -185,8 +170,7 @@ func (s *stream) readObject(v any) error {
 			return fmt.Errorf("%w: body: %w", errMalformedFrame, err)
 		}
 		if m.Method == nil && isNull(m.ID) {
-			// An error without an id means that the other end could not even
-			// read the id of our message.
+			// The other end could not even read the id of the message.
 			s.log.Error("unaddressed error from the other end", "error", string(m.Error))
 			continue
 		}
@@ -202,8 +186,7 @@ func (s *stream) readObject(v any) error {
 	}
 }
 
-// envelope returns the message without its payload, which is all that the
-// library needs to route it.
+// The library needs only the envelope to route a message.
 func (m *message) envelope() ([]byte, error) {
 	id, err := envelopeID(m.ID)
 	if err != nil {
@@ -223,7 +206,6 @@ func (m *message) envelope() ([]byte, error) {
 	return json.Marshal(&bare)
 }
 
-// received puts the payload back before the library hands the message on.
 func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	m := s.in
 	s.in = message{}
@@ -244,8 +226,7 @@ func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// sending stores the message for WriteObject, which the library calls next. The
-// argument of WriteObject has a private type that hides the message.
+// sending stores the message for WriteObject, whose argument has a private type that hides the message.
 func (s *stream) sending(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	s.sendReq, s.sendResp = req, resp
 }
@@ -277,7 +258,6 @@ func (s *stream) WriteObject(any) error {
 	return s.out.put(append(head, body...), m.attachment)
 }
 
-// encode returns the body of the frame for the message.
 func (m *message) encode() ([]byte, error) {
 	type wire message
 	return json.Marshal(struct {
@@ -317,8 +297,7 @@ func responseMessage(resp *jsonrpc2.Response) (message, error) {
 	return m, err
 }
 
-// Close implements jsonrpc2.ObjectStream. It discards everything that the
-// outbox has not written.
+// Close implements jsonrpc2.ObjectStream. It discards everything that is not written.
 func (s *stream) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closed)
@@ -328,8 +307,7 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// IsEnd reports whether err is a normal end of a connection, for example
-// io.EOF.
+// IsEnd reports whether err is a normal end of a connection, for example io.EOF.
 func IsEnd(err error) bool {
 	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -341,8 +319,7 @@ func IsEnd(err error) bool {
 
 func isNull(v json.Value) bool { return len(v) == 0 || string(v) == "null" }
 
-// libraryLog logs jsonrpc2's own messages at debug level only, because ours say
-// the same.
+// libraryLog logs jsonrpc2's messages at debug level, because the host's say the same.
 type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {

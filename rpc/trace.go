@@ -21,34 +21,29 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Sender tells which side sent a frame.
 type Sender string
 
-// The senders. A frame from the recorder was not sent by either side: it holds the host's state just before the
-// frame that follows it (see Recorder.ExportFrom).
+// A frame from the recorder holds the host's state just before the next frame (see Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"
 	FromRecorder Sender = "recorder"
 )
 
-// A TraceFrame is one line of a trace: one frame of a recorded connection.
+// A TraceFrame is one line of a trace, with its time in Unix ms.
 type TraceFrame struct {
-	// At is the time at which the frame passed, in Unix ms.
-	At   int64  `json:"at"`
-	From Sender `json:"from"`
-	// Body is the JSON-RPC message.
+	At   int64      `json:"at"`
+	From Sender     `json:"from"`
 	Body json.Value `json:"body"`
 	// Attachment is absent for a frame without one.
 	Attachment json.Value `json:"attachment,omitzero"`
-	// Kept shortens a resync. The array of the request begins with the first Kept messages of the array that
-	// the session had before this frame, and the attachment holds only the messages after them.
+	// Kept shortens a resync: its array begins with the first Kept messages of the session's array, and the
+	// attachment holds only the others.
 	Kept int `json:"kept,omitzero"`
 }
 
-// A Recorder writes a trace. It writes each frame to the file before the frame
-// is passed on. If a frame makes a program crash, that frame is therefore the
-// last line of the trace.
+// A Recorder writes each frame to a trace before the frame is passed on. So a frame that makes a program crash is the
+// last line.
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
@@ -64,18 +59,17 @@ type Recorder struct {
 	isEnded bool // whether the trace has ended, because a write failed or the trace is full
 }
 
-// These constants bound the traces on disk, because a user may forget that traces are on.
+// A user may forget that traces are on.
 const (
-	// MaxRecordedBytes bounds a trace. It is a quarter of maxTraceBytes, so a replay can read what was
-	// written. The longest recorded sessions, with 5,000 messages, take a fifth of it.
+	// MaxRecordedBytes bounds a trace, so that a replay can read it. The longest recorded sessions, with 5,000
+	// messages, take a fifth.
 	MaxRecordedBytes = maxTraceBytes / 4
 	// MaxTracesBytes bounds all traces of a directory: eight of the longest ones.
 	MaxTracesBytes = 8 * MaxRecordedBytes
 )
 
-// NewRecorder starts a trace in dir, named after the time and this process:
-// <unix ms>-<pid>.jsonl. Only the user may read the file, because a trace holds
-// whole conversations.
+// NewRecorder starts a trace in dir, with the name <unix ms>-<pid>.jsonl. Only the user may read the file, because a
+// trace holds whole conversations.
 func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -91,10 +85,10 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	return &Recorder{clock: c, log: log, file: file, limit: MaxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
 }
 
-// traceName matches the names that NewRecorder gives. Other files in the directory are the user's own.
+// Other files in the directory are the user's own.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
-// removeOldTraces removes the oldest traces of a directory until the others take at most limit bytes.
+// The oldest traces go until the others take at most limit bytes.
 func removeOldTraces(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {
@@ -120,8 +114,7 @@ func removeOldTraces(dir string, limit int64) error {
 	return nil
 }
 
-// record adds a frame. If the frame cannot be written, the trace ends with a
-// warning and the connection goes on.
+// If the frame cannot be written, the trace ends with a warning and the connection goes on.
 func (r *Recorder) record(from Sender, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,14 +140,14 @@ func (r *Recorder) record(from Sender, f frame) {
 	r.write(line)
 }
 
-// hasNoHarness reports whether a client only shows what the host says, for example the sidebar of OpenCode. A trace of it
-// holds no request that could be replayed.
+// hasNoHarness reports whether a client only shows what the host says, for example the sidebar of OpenCode. Its trace
+// could not be replayed.
 func hasNoHarness(initialize json.Value) bool {
 	var p schema.InitializeParams
 	return json.Unmarshal(initialize, &p) == nil && p.Harness == ""
 }
 
-// discard ends the trace and removes its file. The caller holds mu.
+// The caller holds mu.
 func (r *Recorder) discard() {
 	r.isEnded = true
 	if err := errors.Join(r.file.Close(), os.Remove(r.file.Name())); err != nil {
@@ -168,8 +161,7 @@ func (r *Recorder) hasEnded() bool {
 	return r.isEnded
 }
 
-// write adds a line. If it cannot, for example because the disk is full, it ends the trace, and the user's
-// passes go on without it. The caller holds mu.
+// If write fails, for example on a full disk, it ends the trace, and the user's passes go on. The caller holds mu.
 func (r *Recorder) write(line TraceFrame) {
 	data, err := json.Marshal(line)
 	if err == nil && r.written+int64(len(data)) >= r.limit {
@@ -187,9 +179,8 @@ func (r *Recorder) write(line TraceFrame) {
 	r.written += int64(len(data)) + 1
 }
 
-// Forward copies one direction of a connection until its end, which is not an
-// error. With a recorder, Forward records every frame before it passes the
-// frame on.
+// Forward copies one direction of a connection until its end, which is no error. A recorder, if any, gets every frame
+// first.
 func Forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 	err := forward(ctx, to, from, rec, sender)
 	if err != nil && IsEnd(err) {
@@ -219,8 +210,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 }
 
-// traced returns b as JSON. If b is not valid JSON, the result is a JSON string
-// that holds b.
+// traced returns b as JSON, or as a JSON string if b is not valid.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {
@@ -229,7 +219,6 @@ func traced(b []byte) json.Value {
 	return v
 }
 
-// Close ends the trace.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,29 +231,25 @@ func (r *Recorder) Close() error {
 var gzipMagic = "\x1f\x8b"
 
 var (
-	// ErrTruncated means that a compressed trace is not whole. A recorder writes
-	// no compressed trace, so a part of the file was lost.
+	// ErrTruncated means that a part of a compressed trace was lost.
 	ErrTruncated = errors.New("the compressed file breaks off")
 	// ErrTraceTooLarge means that reading a trace would take too much memory.
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
-// These constants bound the memory of a reader. A trace may come from anybody, and one MB of
-// gzip can hold a GB. The recorded sessions shrink to a 17th.
+// A trace may come from anybody, and one MB of gzip can hold a GB. The recorded sessions shrink to a 17th.
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A frame holds no more than the pipe carries: an attachment of schema.MaxAttachmentBytes, and a body. The recorder's
-	// own frames hold a body of the host in one of their own.
+	// A frame holds no more than the pipe carries. The recorder's own frames hold a body of the host in one of their
+	// own.
 	maxTracedBody = 2 * schema.MaxBodyBytes
-	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times
-	// its own size if that is more.
+	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times its size.
 	freeTraceBytes = 64 << 20
 	maxTraceRatio  = 100
 )
 
-// A boundedReader fails with ErrTraceTooLarge when it has read too much. packed
-// counts the compressed bytes; it is nil for a plain trace.
+// A boundedReader fails with ErrTraceTooLarge. packed counts the compressed bytes, and is nil for a plain trace.
 type boundedReader struct {
 	r      io.Reader
 	packed *countingReader
@@ -296,11 +281,9 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadTrace yields the frames of a trace in the recorded order. The trace may be
-// plain or compressed with gzip. The sequence ends with the first error. If the
-// trace breaks off within a line, because its program was killed, that error is
-// io.ErrUnexpectedEOF. If its compressed file is cut off, the error is
-// ErrTruncated.
+// ReadTrace yields the frames of a plain or gzip trace in order, up to the first error. If the trace breaks off
+// within a line, because its program was killed, the error is io.ErrUnexpectedEOF. If the compressed file is cut off,
+// the error is ErrTruncated.
 func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 	return func(yield func(TraceFrame, error) bool) {
 		packed := &countingReader{r: r}
@@ -326,7 +309,7 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 			}
 			var f TraceFrame
 			if err == nil {
-				// A clone, because the decoder reuses its buffer.
+				// The decoder reuses its buffer.
 				err = json.Unmarshal(value.Clone(), &f)
 			}
 			if err == nil && f.From != FromShim && f.From != FromHost && f.From != FromRecorder {

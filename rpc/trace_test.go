@@ -18,7 +18,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// record runs a short conversation, forwards it as a bridge does, and returns the trace.
 func record(t *testing.T, messages string) []byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "traces")
@@ -151,7 +150,7 @@ func TestTraceKeepsInvalidJSON(t *testing.T) {
 	}
 }
 
-// A body is decoded several times, so a trace may not have a longer one than the pipe.
+// A body is decoded several times.
 func TestTraceWithAnOversizedBodyIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -169,7 +168,7 @@ func TestForeignTraceIsRefused(t *testing.T) {
 	}
 }
 
-// The sidebar of OpenCode has a connection of its own. It holds no request, so a trace of it could not be replayed.
+// The sidebar of OpenCode sends no request, so its trace could not be replayed.
 func TestViewIsNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, clock.NewManual(1), newRig(t, nil).server.log)

@@ -8,16 +8,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// recordedArrays holds, for each session, the array that a reader of the trace has after the frames so far.
-// With it, a resync is recorded as the difference from that array. Otherwise 26 resyncs of a session of 50 MB
-// would write 1.3 GB, which is too much for a replay.
+// recordedArrays holds the array of each session that a reader of the trace has. A resync is recorded as the
+// difference from that array. Otherwise 26 resyncs of a session of 50 MB would write 1.3 GB, too much for a replay.
 type recordedArrays map[string]recordedArray
 
-// A recordedArray holds the digests of an array's messages.
 type recordedArray struct {
 	held []digest
-	// pending is the id of the transform that waits for its answer, and next is the array that the transform
-	// leads to. Only the answer shows whether the host, and so the reader, accepts that array.
+	// pending is the id of the transform that waits for its answer, and next its array. Only the answer shows whether
+	// host and reader accept that array.
 	pending string
 	next    []digest
 }
@@ -61,8 +59,7 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// answered notes the host's answer to a transform. If the host asked for a resync, the reader skips the
-// transform. After another error, the reader's array is unknown.
+// A reader skips a transform that the host answered with resync. After another error, the reader's array is unknown.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

@@ -87,8 +87,8 @@ func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	}
 }
 
-// If a reader skips the transforms that the host refused, and forgets the array after an error, it gets each
-// resync as the shim sent it.
+// A reader gets each resync as the shim sent it, although it skips refused transforms, and forgets the array after an
+// error.
 func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	dir := t.TempDir()
 	at := int64(1_700_000_000_000)
@@ -173,7 +173,7 @@ func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	})
 }
 
-// A full trace ends with a whole line, and so does a trace on a full disk. The frames are still passed on.
+// A full trace, or one on a full disk, ends with a whole line, and the frames are still passed on.
 func TestFullTraceEnds(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	rec.limit = 1000

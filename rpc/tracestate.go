@@ -10,27 +10,22 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The frames of one connection do not determine the answers of the host. The answers
-// also depend on the configuration, on the host's experience with models from other
-// connections, and on the state of a session that began earlier. So the recorder asks
-// the host for all of this (session/export) over a separate connection: before it
-// passes on the first transform of a session, each resync, and the first transform
-// after each initialize.
+// The answers of the host also depend on the configuration, on its experience with models, and on the state of a
+// session that began earlier. So the recorder asks the host for all of this (session/export) over a separate
+// connection: before it passes on the first transform of a session, each resync, and the first transform after each
+// initialize.
 
-// A Dial opens another connection to the host that is being recorded.
+// A Dial opens another connection to the recorded host.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// exportTimeout bounds the wait for a session's state. The user's pass waits for the answer, and the shim waits for the
-// pass only a few seconds.
+// The user's pass waits for the session's state, and the shim waits for the pass only a few seconds.
 const exportTimeout = 2 * time.Second
 
-// ExportFrom gives the trace all that a replay needs: the recorder asks the
-// host for the state that the frames do not show, and writes this state into
-// the trace. It must be called before the first frame is recorded.
+// ExportFrom makes the recorder ask the host for the state that the frames do not show. It must be called before the
+// first frame.
 func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
 
-// exportedState records what the trace already holds. Only the goroutine that forwards the shim's frames
-// uses it.
+// Only the goroutine that forwards the shim's frames uses exportedState.
 type exportedState struct {
 	harness  schema.Harness
 	sessions map[string]int  // the number of the last initialize before each session's export
@@ -38,8 +33,7 @@ type exportedState struct {
 	hasRows  map[string]bool // the sessions whose rows are in the trace
 }
 
-// RecordedExport is the body of a line that the recorder itself writes. Error
-// says why there is no result.
+// RecordedExport is the body of a recorder's line. Error says why there is no result.
 type RecordedExport struct {
 	Method string                     `json:"method"`
 	Params schema.SessionExportParams `json:"params"`
@@ -47,8 +41,7 @@ type RecordedExport struct {
 	Error  string                     `json:"error,omitzero"`
 }
 
-// export asks for the state that the answer to f depends on, and records it.
-// If f is not a transform, export asks nothing.
+// export records the state that the answer to a transform depends on.
 func (r *Recorder) export(ctx context.Context, f frame) {
 	if r.dial == nil || r.hasEnded() {
 		return
@@ -76,7 +69,7 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue reports whether the state of the session is needed again. If so, isDue records that the caller asks for it now.
+// isDue also records that the caller asks for the state now.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {
@@ -110,7 +103,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 	r.record(FromRecorder, frame{body: raw})
 }
 
-// ask opens a connection for one question, because questions are rare.
+// Questions are rare, so each has its connection.
 func (r *Recorder) ask(ctx context.Context, p schema.SessionExportParams) (result schema.SessionExport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

@@ -2,13 +2,11 @@ package rpc
 
 import "runtime/debug"
 
-// Version is the version of this build, or "dev" for a build without one.
-// Release builds set it with -ldflags "-X
+// Version is the version of this build, or "dev". Release builds set it with -ldflags "-X
 // github.com/magicctx/magicctx-host/rpc.Version=1.2.3".
 var Version string
 
-// The linker cannot set a variable whose initialiser is a function call, so the
-// default is set here.
+// The linker cannot set a variable whose initialiser is a function call.
 func init() {
 	if Version == "" {
 		Version = buildVersion()

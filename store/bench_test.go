@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-// BenchmarkCommitPass measures a steady pass of a long session: two new units
-// and no edits.
 func BenchmarkCommitPass(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	must(b, s.CommitPass(b.Context(), firstPass(10_000)))
@@ -17,7 +15,6 @@ func BenchmarkCommitPass(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitFirstPass10k measures the first pass over a session that is already long.
 func BenchmarkCommitFirstPass10k(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	p := firstPass(10_000)
@@ -50,8 +47,6 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 }
 
-// firstPass returns a pass that brings all units at once and drops a fifth of
-// them.
 func firstPass(units int) PassCommit {
 	p := commit(key, 1)
 	p.Units = nil

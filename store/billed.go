@@ -11,15 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A BilledPass holds those figures of a journalled pass that determine its
-// bill.
+// A BilledPass holds the figures of a pass that determine its bill.
 type BilledPass struct {
 	Pass      int
 	Cause     string
 	Bust      bool
 	BustCause string
-	// Resent and Removed are the cost and gain of the bust, in tokens. They are 0 for a steady pass, which
-	// has changed nothing.
+	// Resent and Removed are the cost and gain of the bust, in tokens.
 	Resent, Removed int
 	// Usage is zero if the provider has not reported any.
 	Usage Usage
@@ -101,8 +99,7 @@ func (s *Reports) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, erro
 	return all, nil
 }
 
-// SaveTitle stores the title of a session. If the store does not have the session, it stores nothing and
-// isKnown is false.
+// SaveTitle stores the title of a session. isKnown is false if the store does not have the session.
 func (s *Store) SaveTitle(ctx context.Context, key Key, title string) (isKnown bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`UPDATE sessions SET title = ?3 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, title)

@@ -17,12 +17,10 @@ import (
 // ErrMissing says that there is no database.
 var ErrMissing = file.ErrMissing
 
-// A Browser reads the database for people. A host may have the database open. All reads of one Browser see the
-// database as it was at one moment.
+// A Browser reads the database for people, as it was at one moment. A host may have the database open.
 type Browser struct{ conn *sqlite3.Conn }
 
-// Browse calls browse with a Browser of the database in dir. The Browser is valid until browse returns. See
-// file.View for the errors.
+// Browse calls browse with a Browser of the database in dir. See file.View for the errors.
 func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
 }
@@ -62,7 +60,7 @@ type HistoryOverview struct {
 //go:embed query/history_list.sql
 var historyListSQL string
 
-// Histories returns the sessions that have compartments. The session with the newest compartment comes first.
+// Histories returns the sessions that have compartments.
 func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	err = file.Scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
 		all = append(all, HistoryOverview{
@@ -76,7 +74,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session. If the session has no compartments, all figures are 0.
+// History returns the overview of one session, which is zero without compartments.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {

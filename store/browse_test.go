@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Browser works while a host has the database open, and after the host has ended.
 func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -65,7 +64,6 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	check("without a host")
 }
 
-// All reads of a Browser see the database as it was at the first read, even if a host writes in between.
 func TestBrowserSeesOneMoment(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// committerDir is the name of an environment variable. If the variable names a directory, the test binary
-// acts as a host that commits passes in that directory until it is killed.
+// If this environment variable names a directory, the test binary acts as a host that commits passes there until it
+// is killed.
 const committerDir = "MAGICCTX_TEST_COMMITTER"
 
-// commitForever prints the number of each pass after it is stored.
+// The number of each pass is printed after the pass is stored.
 func commitForever(dir string) {
 	ctx := context.Background()
 	s, err := Open(ctx, options(dir))

@@ -14,17 +14,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A HistoryEnd says where the compartments of a session end. A run reads the end when the run begins. If the
-// end has changed by the time of the publication, the store refuses the publication.
+// A HistoryEnd says where the compartments of a session end. If the end has changed during a run, the store refuses
+// the run's publication.
 type HistoryEnd struct {
 	Seq     int // the next compartment gets this number
 	Ordinal int // the first message that no compartment covers
-	// Generation is the number of times that stored compartments were replaced or
-	// removed.
+	// Generation counts how often stored compartments were replaced or removed.
 	Generation int
 }
 
-// The tables that hold compartments.
 const (
 	publishedTable = "compartments"
 	stagedTable    = "recomp_compartments"
@@ -51,9 +49,9 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and the end of the last one. If a disk fault or another
-// program has changed the ranges, Compartments repairs them first. With wrong ranges, the host would give ordinals to
-// messages that do not exist.
+// Compartments returns the compartments of a session in order, and the end of the last one. A disk fault or another
+// program may have changed the ranges, so Compartments repairs them first. With wrong ranges, messages that do not
+// exist would get ordinals.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err
@@ -106,7 +104,7 @@ func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 //go:embed query/history_end.sql
 var historyEndSQL string
 
-// readHistoryEnd reads the end of a session's history. query must run in the caller's transaction.
+// query must run in the caller's transaction.
 func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key Key) (end HistoryEnd, err error) {
 	err = query(historyEndSQL, func(row *sqlite3.Stmt) {
 		end = HistoryEnd{Seq: row.ColumnInt(0), Ordinal: row.ColumnInt(1), Generation: row.ColumnInt(2)}
@@ -114,10 +112,8 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 	return end, err
 }
 
-// errNotContiguous means that the caller has made a mistake.
 var errNotContiguous = errors.New("compartments are not contiguous")
 
-// insertCompartments stores rows after end, the end of the compartments that are already stored.
 func insertCompartments(tx *database.Tx, table string, key Key, end HistoryEnd, rows []chronicle.Compartment, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {
@@ -141,10 +137,9 @@ func insertCompartments(tx *database.Tx, table string, key Key, end HistoryEnd, 
 	return nil
 }
 
-// clampImportance limits a model's number to the range of the column.
 func clampImportance(n int) int { return min(max(1, n), 100) }
 
-// clampShare limits a share to 0..1. It turns a value that is not a number into 0.
+// A value that is not a number becomes 0.
 func clampShare(f float64) float64 {
 	if !(f > 0) {
 		return 0

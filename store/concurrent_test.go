@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A reader sees each pass as a whole or not at all, and can read while passes
-// commit.
 func TestReadersSeeWholePasses(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	const passes = 300

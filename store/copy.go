@@ -12,27 +12,26 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// An Inheritance is the state that a copy of another session (a fork) takes over, besides units and edits.
-// Units and edits are in PassCommit, as for any session.
+// An Inheritance is the state that a copy of another session (a fork) takes over. Units and edits are in PassCommit.
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState
-	// Head and Compartments come from the original, up to the message at which the copy was made. They use
-	// the keys of the copy's messages.
+	// Head and Compartments end with the message at which the copy was made. They use the keys of the copy's
+	// messages.
 	Head         *HeadRow
 	Compartments []chronicle.Compartment
 }
 
-// At most maxOriginals sessions are examined as the possible original of a copy. If a session was forked often, all its
-// copies begin with the same messages, and only those with the most recent passes are examined.
+// All copies of a session begin with the same messages, so only the originals with the most recent passes are
+// examined.
 const maxOriginals = 8
 
 //go:embed query/originals.sql
 var originalsSQL string
 
-// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with the
-// fingerprint. If another harness has a session with the same id, it comes first, because OpenCode 2 continues the
-// sessions of version 1 under their ids. The other sessions of copied's harness follow, most recent pass first.
+// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with
+// the fingerprint. The session of another harness with the same id comes first, because OpenCode 2 continues the
+// sessions of version 1 under their ids. The others follow, most recent pass first.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
@@ -45,7 +44,6 @@ func (s *Store) Originals(ctx context.Context, copied Key, directory string, fin
 	return keys, nil
 }
 
-// inherit stores the state that a copy takes over from its original.
 func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from == nil {
 		return nil
@@ -59,8 +57,7 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// inheritHistory stores the compartments and the head of a copy. The compartments of the copy have generation 0. If the
-// head has to be folded again, the head gets another generation.
+// The compartments of the copy have generation 0. A head that has to be folded again gets another generation.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil
@@ -87,7 +84,7 @@ const unitStampSQL = `
 	UPDATE units SET fingerprint = ?4
 	WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 
-// stampUnits replaces the fingerprints of units. stamped holds the new fingerprints by tag.
+// stamped holds the new fingerprints by tag.
 func stampUnits(tx *database.Tx, key Key, stamped map[int]int64) error {
 	for tag, fingerprint := range stamped {
 		if _, err := tx.Exec(unitStampSQL, key.Harness, key.Session, tag, fingerprint); err != nil {

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// The originals of a copy are other sessions of its harness and directory. The most recently used session comes first.
 // A session of OpenCode 2 may have begun under version 1, with the same id.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
@@ -40,7 +39,6 @@ func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	}
 }
 
-// The state that a copy takes over is stored completely with its first pass, or not at all.
 func TestInheritanceIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

@@ -17,7 +17,6 @@ import (
 
 const pageBytes = 4096
 
-// filled returns a directory with a closed database of some pages.
 func filled(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -63,8 +62,6 @@ func TestDamagedDatabaseIsMovedAside(t *testing.T) {
 	}
 }
 
-// assertReplaced opens dir and checks that the database is replaced and that
-// the log says so.
 func assertReplaced(t *testing.T, dir string, look func(moved string)) {
 	t.Helper()
 	var log bytes.Buffer
@@ -115,8 +112,8 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 	}
 }
 
-// Open does not find damage after the first page, but a later statement finds it. Then the host stops writing, and the
-// next start replaces the database.
+// Open does not find damage after the first page. If a later statement finds it, the host stops writing, and the next
+// start replaces the database.
 func TestDamageFoundLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
@@ -155,8 +152,8 @@ func TestSuspectWithoutDamageIsKept(t *testing.T) {
 	}
 }
 
-// A power cut can leave the end of the write-ahead log half written. SQLite
-// ignores frames with a wrong checksum, so the database is not moved aside.
+// A power cut can leave the end of the write-ahead log half written. SQLite ignores frames with a wrong checksum, so
+// this is no damage.
 func TestTornLogIsNoDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

@@ -11,10 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// For any damage of the database, the user's next passes can be stored: either at once, or after the host has reacted
-// to ErrDamaged by opening the store again. The bug: a changed application id disabled magicctx until the user had
-// moved the file away. Also, if a unit key had changed only in the table or only in its index, each pass failed with
-// UNIQUE.
+// After any damage, the user's next passes can be stored, at once or after the host has reacted to ErrDamaged by
+// opening the store again. The bug: a changed application id disabled magicctx until the user had moved the file
+// away. Also, if a unit key had changed only in the table or only in its index, each pass failed with UNIQUE.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)
@@ -52,7 +51,6 @@ func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 
 const damagedDatabases = 240
 
-// damageAny damages a file in a random way.
 func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	at := r.IntN(len(d))
 	switch r.IntN(7) {
@@ -83,9 +81,8 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// goOn stores three passes of each session as a host does. It may open the store twice. isWhole means that the
-// file held all passes before the damage. If so, goOn checks that all these passes are still there, unless the
-// database was moved aside.
+// As a host does, goOn may open the store twice for its three passes. If isWhole is true, the file held all passes
+// before the damage, and goOn checks that these passes are still there, unless the database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

@@ -12,28 +12,27 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// A DropRow is a drop that waits for the next bust.
 type DropRow struct {
 	Tag int
-	// UnitKey is the key of the unit that the drop is for. If the tag now belongs to another unit, the drop
-	// is obsolete and is deleted.
+	// UnitKey is the key of the unit that the drop is for. If the tag now belongs to another unit, the drop is
+	// deleted.
 	UnitKey  string
 	QueuedAt int64 // Unix ms
 }
 
-// A ToolReplyRow is the answer to one tool call.
 type ToolReplyRow struct {
 	CallID string
 	Reply  string
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
-// has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and a pass may have carried
-// out the call's drops before. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call
+// already has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and a pass may
+// have carried out the drops before. A tag that is already queued keeps its place. If CallID is empty, no reply is
+// stored.
 //
-// units are all units that no pass could store yet. QueueDrops stores them together with the drops. Otherwise a unit
-// could be lost, and its drop would wait for a tag that no unit has.
+// units are all units that no pass could store yet. Otherwise a unit could be lost, and its drop would wait for a tag
+// that no unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -62,8 +61,7 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 	return nil
 }
 
-// raiseTagCounter raises the session's tag counter to the highest tag of units. So these tags are never given
-// again, even if the units are removed.
+// These tags are never given again, even if the units are removed.
 func raiseTagCounter(tx *database.Tx, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
@@ -104,7 +102,7 @@ func insertDrops(tx *database.Tx, key Key, drops []DropRow) error {
 	return nil
 }
 
-// ToolReply returns the stored reply of a tool call. If there is none, found is false.
+// ToolReply returns the stored reply of a tool call.
 func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply string, found bool, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, toolReplySQL,
@@ -117,8 +115,8 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	return reply, found, nil
 }
 
-// Answer runs a tool call of the model that changes memories or notes. It stores the changes and the reply in one
-// transaction, unless act fails. If the call already has a stored reply, Answer only returns that reply.
+// Answer runs a tool call of the model that changes memories or notes, and stores changes and reply in one
+// transaction. If the call already has a stored reply, Answer only returns that reply.
 func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -141,7 +139,6 @@ func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*me
 
 const toolReplySQL = `SELECT reply FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`
 
-// readDrops returns the queued drops in the order in which they were queued.
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {
 	var drops []DropRow
 	err := file.Scan(c, `

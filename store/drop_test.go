@@ -35,8 +35,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-// Fixed bug: if the database had been locked during a pass, a later drop was stored without the unit that the pass had
-// found. If that unit was then lost, the drop waited for a tag that no unit had.
+// Fixed bug: after a pass that found the database locked, a drop was stored without its unit. If the unit was then
+// lost, the drop waited for a tag that no unit had.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -65,14 +65,13 @@ func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	}
 	same(t, "queued", got.Queued, drops)
 
-	// Removing the message removes its unit, but its tag is not given again.
+	// The tag of a removed unit is not given again.
 	must(t, s.RemoveMessages(t.Context(), key, []string{"msg_2"}))
 	if got := load(t, s, key); len(got.Units) != 2 || len(got.Queued) != 0 || got.Session.TagCounter != 4 {
 		t.Errorf("after the removal: %+v", got)
 	}
 }
 
-// lockDatabase makes another program hold the database's write lock until unlock is called.
 func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	t.Helper()
 	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))

@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// An EditRow is one frozen decision about a unit. A unit has at most one edit of each kind. A new edit of the
-// same kind replaces it.
+// An EditRow is one frozen decision about a unit. A new edit of the same kind replaces the old one.
 type EditRow struct {
 	Tag     int
 	Kind    string

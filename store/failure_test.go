@@ -58,7 +58,6 @@ func TestReadOnlyPlacesAreReported(t *testing.T) {
 	})
 }
 
-// readOnly makes dir read-only until the test ends.
 func readOnly(t *testing.T, dir string) string {
 	t.Helper()
 	must(t, os.Chmod(dir, 0o500))

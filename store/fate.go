@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving is the pass that removed content from the wire. At and Cause are empty if the journal no longer has the
+// A Leaving is the pass that removed content from the wire. At is 0 and Cause is "" if the journal no longer has the
 // pass.
 type Leaving struct {
 	Pass  int
@@ -31,11 +31,10 @@ type RemovedUnit struct {
 
 // A Fate says what happened to one message on the wire.
 type Fate struct {
-	// IsKnown reports whether a pass has seen the message.
 	IsKnown bool
 	// Removed are the units of the message that an edit has removed, by tag.
 	Removed []RemovedUnit
-	// Summarised is the pass from which on a summary replaces the message. It is nil if no summary does.
+	// Summarised is the pass from which on a summary replaces the message, or nil.
 	Summarised *Leaving
 	// IsPinned means that the message is in the prompt verbatim, although a summary covers it.
 	IsPinned bool

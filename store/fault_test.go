@@ -18,7 +18,7 @@ import (
 
 var errFault = errors.New("injected fault")
 
-// writes are the write transactions for history. set creates the state that write expects.
+// set creates the state that write expects.
 var writes = map[string]struct {
 	set   func(t *testing.T, s *Store)
 	write func(t *testing.T, s *Store) error
@@ -106,7 +106,6 @@ func head(epoch int) *HeadRow {
 	}
 }
 
-// fold returns pass number n of the session. It folds the head and carries out a queued drop.
 func fold(n int) PassCommit {
 	c := commit(key, n)
 	c.Head, c.Drained = head(n), []int{1}
@@ -115,9 +114,8 @@ func fold(n int) PassCommit {
 	return c
 }
 
-// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. This test
-// covers each statement of each write. If the statement fails, or if the host is killed just before it, the database is
-// the same as before the write. A write that failed can be repeated.
+// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. If any
+// statement of a write fails, or if the host is killed just before it, the database is as before the write.
 func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 	for name, w := range writes {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +123,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			w.set(t, s)
 			before := contents(t, s)
 
-			// The number of statements is unknown before the write has run. So in round i, statement i+1 fails, until
-			// the write succeeds.
+			// The number of statements is unknown, so statement i+1 fails in round i until the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
 				s.Fault = func(query string) error {
@@ -174,8 +171,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 
 func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// contentsOfKilled returns the contents that the next host finds if the process is killed now. The next host
-// sees only the bytes of the database and its log that have reached the operating system.
+// The next host of a killed host sees only the bytes that have reached the operating system.
 func contentsOfKilled(t *testing.T, s *Store) []string {
 	t.Helper()
 	dir := t.TempDir()

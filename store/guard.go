@@ -15,7 +15,7 @@ type Guard struct {
 	// Patience bounds the wait for another program's lock on the database.
 	Patience time.Duration
 	log      *slog.Logger
-	// trouble is the reason why the last write failed. It is nil if the last write succeeded.
+	// trouble is the reason why the last write failed, or nil.
 	trouble atomic.Pointer[string]
 	// isDamaged means that a write failed because the database is damaged.
 	isDamaged atomic.Bool
@@ -60,8 +60,7 @@ func (g *Guard) Trouble() string {
 // IsDamaged reports whether a write failed because the database is damaged.
 func (g *Guard) IsDamaged() bool { return g.isDamaged.Load() }
 
-// Reason tells a person why the store fails, and what to do about it. It does not name the data that could not be
-// stored.
+// Reason tells a person why the store fails, and what to do about it.
 func Reason(err error) string {
 	cause := err
 	for inner := err; inner != nil && errors.Is(inner, ErrCannotPersist); inner = errors.Unwrap(inner) {
@@ -70,8 +69,7 @@ func Reason(err error) string {
 	return cause.Error() + remedy(err)
 }
 
-// remedy tells a person what to do about a store that fails. It begins with "; ", or is empty if the error
-// itself contains the remedy.
+// remedy begins with "; ", or is "" if the error itself contains the remedy.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, ErrLocked):

@@ -13,12 +13,11 @@ import (
 // A HeadRow is the head of a session's wire: its texts, and the state from which they were made.
 type HeadRow struct {
 	Epoch int
-	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold is true if these
-	// compartments were replaced or removed since. Load computes Refold, and writes ignore it.
+	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold is true if these were replaced
+	// or removed since. Only Load sets Refold.
 	Generation int
 	Refold     bool
-	// ThroughKey and ThroughOrdinal identify the last message that the head covers. If it covers no message, the
-	// ordinal is 0.
+	// ThroughKey and ThroughOrdinal identify the last covered message. Without one, the ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
 	// AfterSummary is chronicle.Compartment.AfterSummary of the newest covered compartment.
@@ -26,8 +25,7 @@ type HeadRow struct {
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string
 	Baseline, Acknowledgement, Delta string
-	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has
-	// -1.
+	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has -1.
 	BaselineSeq, DeltaSeq       int
 	BaselineTokens, DeltaTokens int
 	Sections                    string // tokens of the sections, a JSON object
@@ -35,8 +33,8 @@ type HeadRow struct {
 	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If a row is stored
-	// without a reason, both keep their stored values.
+	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. Without a reason, both keep their
+	// stored values.
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; this time, and not the clock, decides whether a memory has expired
 	FoldReason string
@@ -50,7 +48,6 @@ var headUpsertSQL string
 //go:embed query/head_select.sql
 var headSelectSQL string
 
-// upsertHead stores the head of a session, unless it is nil.
 func upsertHead(tx *database.Tx, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
@@ -64,7 +61,6 @@ func upsertHead(tx *database.Tx, key Key, h *HeadRow) error {
 	return nil
 }
 
-// readHead returns the head of a session, or nil if there is none.
 func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = file.Scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{

@@ -15,19 +15,16 @@ import (
 // maxTotal bounds a sum of tokens over the life of a session, as database.MaxCount bounds a counter.
 const maxTotal = 1 << 53
 
-// total reads a sum. For a negative sum it returns 0, and for any other at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
-// newest reads a column that holds the number of the newest compartment in the baseline or in the delta. For
-// any negative number it returns -1, which means none. It returns at most database.MaxCount.
+// newest returns -1 for no compartment.
 func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again. If the end of a compartment is impossible,
-// healRanges computes it from the number of keys. If this end is impossible, too, healRanges leaves out the compartment
-// and all later compartments, so that their messages are summarised again. It limits the sizes to numbers that can be
-// summed up. isSound means that nothing had to be changed.
+// healRanges makes the compartments of a session contiguous again. An impossible end is computed from the number of
+// keys. If this end is impossible, too, the compartment and all later ones are left out, so that their messages are
+// summarised again. Sizes are limited, so that they can be summed up. isSound means that nothing had to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -51,7 +48,6 @@ func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, i
 // maxRange bounds the messages of a compartment. A run reads at most some thousand.
 const maxRange = 1 << 20
 
-// replaceCompartments replaces the stored compartments with the healed ones.
 func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chronicle.Compartment) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := removeForPromotion(tx, key); err != nil {
@@ -65,8 +61,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises the counters of a loaded session to the numbers that its rows already use. If a lost counter
-// stayed too low, a tag or pass number would be given a second time, and no pass of the session could be stored.
+// With a counter below the numbers of its rows, a tag or pass would be given a second time, and no pass of the
+// session could be stored.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {
@@ -81,8 +77,7 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// hasNonsenseSums reports whether a sum over the session's units is too large to be increased. The trigger that
-// increases it would then fail, and so would each pass.
+// If a sum over the session's units were too large, the trigger that increases it would fail, and so would each pass.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)

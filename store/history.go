@@ -13,20 +13,18 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// History holds the compartments of sessions.
 type History struct{ db *database.DB }
 
-// HistorianOf returns the work of the historian for a session.
 func HistorianOf(key Key) work.Work {
 	return work.Work{Agent: work.Historian, Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
 }
 
-// A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
+// A HistoryRow is the state of a session's historian. Without a run, it is zero.
 type HistoryRow struct {
 	work.State
 
-	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker is the
-	// marker that is set there. Both hold the caller's JSON, or "".
+	// PendingMarker is the compaction marker to set in the harness's history. AppliedMarker is the one that is set.
+	// Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
 	// Publishes counts all publications. Extracted counts the publications without a model.
@@ -36,8 +34,8 @@ type HistoryRow struct {
 	Staged *StagedRange
 }
 
-// A StagedRange says how far an unfinished recomp has come. Start and End are the range of its Staging, and
-// Done is the last message with a staged compartment.
+// A StagedRange says how far an unfinished recomp has come. Start and End are its range, and Done is the last message
+// with a staged compartment.
 type StagedRange struct{ Start, End, Done int }
 
 // A HistorySummary is the state of a session's historian, with the figures for a status.
@@ -48,10 +46,9 @@ type HistorySummary struct {
 	Covered      int     // the last message that the compartments cover, 0 if there are none
 	RawTokens    int     // tokens of the messages that they cover
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
-	// Weakest is the compartment with the lowest fidelity. It is zero if there is none.
+	// Weakest is the compartment with the lowest fidelity, or zero.
 	Weakest schema.CompartmentScore
-	// LastRun is the newest run. LastPublish is the newest run that has published. Each is nil if there is
-	// none.
+	// LastRun is the newest run, and LastPublish the newest run that has published. Each may be nil.
 	LastRun, LastPublish *work.RunRow
 }
 
@@ -61,7 +58,6 @@ var historySelectSQL string
 //go:embed query/history_counts.sql
 var historyCountsSQL string
 
-// Summary returns the state of a session's historian.
 func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		sum, err = summariseHistory(c, key, s.db.Clock.Now())
@@ -73,7 +69,7 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 	return sum, nil
 }
 
-// summariseHistory returns a summary without reading the texts of compartments.
+// The texts of compartments are not read.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
 	err = file.Scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {
@@ -100,7 +96,6 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 	return sum, err
 }
 
-// lastRun returns the newest run of a session with the given status, or with any status if it is empty.
 func lastRun(c *sqlite3.Conn, key Key, status string) (*work.RunRow, error) {
 	runs, err := work.ReadRuns(c, HistorianOf(key), status, 1)
 	if len(runs) == 0 {
@@ -120,8 +115,7 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return r
 }
 
-// ensureHistory creates the row for a session's history. For an unknown session it does nothing, so that a
-// late run cannot bring a deleted session back.
+// Unless the session is known, ensureHistory does nothing, so that a late run cannot bring a deleted session back.
 func ensureHistory(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO histories (harness, session_id)

@@ -34,7 +34,6 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 			t.Errorf("from %d: memories are gone", test.from)
 		}
 
-		// The messages come back, and so do their compartments.
 		withdrawn, err := s.History.Withdrawn(t.Context(), key)
 		must(t, err)
 		var seqs []int
@@ -106,8 +105,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of the messages that it removes. If it removes a message in the range of a
-// partial recomp, the recomp cannot continue, so the whole recomp is deleted.
+// A revert deletes the staged compartments of its messages. A partial recomp cannot continue if the revert removes a
+// message of its range, so the whole recomp is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -135,13 +134,11 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	}
 }
 
-// withScores is a compartment with the same scores as the second compartment of whole.
 func withScores(c chronicle.Compartment) chronicle.Compartment {
 	c.Importance, c.Fidelity = 20, 0.25
 	return c
 }
 
-// A fork starts with the original's head and with its compartments up to the fork.
 func TestForkInheritsHistory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -178,8 +175,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// A pending marker is cleared only if it is the marker that was set, because a publication may have stored a newer
-// marker in the meantime.
+// A publication may have stored a newer marker in the meantime.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

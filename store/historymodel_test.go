@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A historyModel imitates the history of one session in memory, without SQL.
+// A historyModel imitates the history of one session without SQL.
 type historyModel struct {
 	known          bool // whether the session is stored
 	now            int64
@@ -39,7 +39,6 @@ type historyModel struct {
 
 func (m *historyModel) held(holder string) bool { return m.holder == holder && m.expires > m.now }
 
-// published returns the answer that a store must give to a publication.
 func (m *historyModel) published(holder string, after HistoryEnd, last int) error {
 	switch {
 	case !m.known || !m.held(holder):
@@ -108,10 +107,8 @@ func (m *historyModel) invalidate(from int) (removed []chronicle.Compartment) {
 	return removed
 }
 
-// forget models the deletion of the session. Facts stay, because they belong to the project.
 func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
 
-// drawRows draws compartments. The first of them begins at this ordinal (start).
 func drawRows(t *rapid.T, start, least int) (rows []chronicle.Compartment) {
 	for range rapid.IntRange(least, 3).Draw(t, "compartments") {
 		end := start + rapid.IntRange(0, 4).Draw(t, "length")
@@ -128,9 +125,8 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		ok(rt, err)
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
-		// holders are names of runs that have begun at some time and may still
-		// want to publish. Most steps belong to the run "a", so that the
-		// histories become long.
+		// A run that has begun may still want to publish. Most steps belong to the run "a", so that the histories
+		// become long.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})
 		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}}
 		publish := func(rt *rapid.T, replaces bool) {

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The figures of a status come from the store, so a restart of the host does not change them.
 func TestReportTellsHeadAndHistory(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -51,8 +50,7 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	}
 }
 
-// Extractive compartments save the history, but they do not show that a model works. So the failures of the models
-// still count.
+// Extractive compartments do not show that a model works.
 func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -100,7 +98,6 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	}
 }
 
-// A failed run must not hide the publication before it.
 func TestLastPublishIsShownAfterAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

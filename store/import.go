@@ -25,8 +25,8 @@ type Import struct {
 // errRehearsed rolls a rehearsal back.
 var errRehearsed = errors.New("rehearsed")
 
-// RunImport calls do in one transaction on the database in dir, which a host may have open. In a rehearsal, it takes
-// the changes back. See file.Edit for the errors.
+// RunImport calls do in one transaction on the database in dir, which a host may have open. A rehearsal takes the
+// changes back. See file.Edit for the errors.
 func RunImport(ctx context.Context, dir string, now int64, isRehearsal bool, do func(*Import) error) error {
 	err := database.Edit(ctx, dir, func(tx *database.Tx) error {
 		err := do(&Import{memories.Editing(tx, now), tx, now})
@@ -57,7 +57,7 @@ func hashOf(name []string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// HasImported reports whether a row was ever imported.
+// HasImported reports whether any row was ever imported.
 func (b *Browser) HasImported() (has bool, err error) {
 	err = file.Scan(b.conn, `SELECT 1 FROM imported LIMIT 1`, func(*sqlite3.Stmt) { has = true })
 	return has, err
@@ -70,7 +70,7 @@ func (i *Import) Session(key Key, directory string) error {
 	return err
 }
 
-// Compartments stores the compartments of a session, unless it has some.
+// Compartments are stored only for a session without any.
 func (i *Import) Compartments(key Key, rows []chronicle.Compartment) (isTaken bool, err error) {
 	end, err := readHistoryEnd(i.tx.Scan, key)
 	if err != nil || end.Ordinal > 1 {

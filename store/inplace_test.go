@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A write into a file that was deleted or replaced would be lost, and nothing would report it.
+// A write into a deleted or replaced file would be lost, and nothing would report it.
 func TestWriteIntoADatabaseThatIsGoneFails(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"deleted": os.Remove,

@@ -29,26 +29,23 @@ type PassRow struct {
 	PrefixTokens int // size of the prefix shared with the previous wire
 	EditsAdded   int
 	Pressure     float64
-	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that
-	// the pass wanted to reach, or 0 if it had no such goal.
+	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that the
+	// pass wanted to reach, or 0.
 	SizeTokens, GoalTokens int
-	// Price is the estimated cost and gain of the bust at the moment the pass
-	// decided on it. It is zero if no rule proposed an edit.
+	// Price is the estimated cost and gain of the bust at the moment of the decision, or zero.
 	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
-	// FoldReason says why the pass folded the head. It is "" if the pass did not fold. The sizes belong to the head in
-	// the pass's wire.
-	FoldReason                  string
-	BaselineTokens, DeltaTokens int
-	// These are parts of WireTokens. CommitPass counts the tool calls, without the covered ones.
+	// FoldReason says why the pass folded the head, or is "". The sizes belong to the head in the pass's wire.
+	FoldReason                                string
+	BaselineTokens, DeltaTokens               int
 	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
 }
 
-// Usage is the size of a request in tokens as the provider counted it. The
-// whole prompt is the sum of the three fields.
+// Usage is the size of a request in tokens as the provider counted it. The whole prompt is the sum of the three
+// fields.
 type Usage struct {
 	Input      int // neither read from nor written to the cache
 	CacheRead  int
@@ -64,7 +61,7 @@ var passSelectSQL string
 //go:embed query/usage_sums.sql
 var usageSumsSQL string
 
-// Pass numbers are consecutive, so the statement finds the newest 5,000 passes without counting rows.
+// Pass numbers are consecutive, so the newest 5,000 passes are found without counting rows.
 //
 //go:embed query/pass_trim.sql
 var passTrimSQL string
@@ -89,8 +86,8 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow, coveredTools 
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session.
-// Harnesses report the same pass more than once. The last report replaces the earlier reports, even in the sums. If a
-// pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the report.
+// Harnesses report a pass more than once, and the last report replaces the others, even in the sums. A report for a
+// trimmed pass is ignored.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(usageSumsSQL,
@@ -111,8 +108,8 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 	return nil
 }
 
-// MarkBust records in the journal that a pass lost its prefix because of a later event, for example a
-// changed system prompt. If the pass is already a bust, it keeps its cause, and isNew is false.
+// MarkBust records in the journal that a pass lost its prefix because of a later event, for example a changed system
+// prompt. isNew is false if the pass is already a bust, which keeps its cause.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`
@@ -137,8 +134,7 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session whose numbers are greater than after, oldest first. If limit is 0, it
-// returns all of them.
+// Passes returns the passes of a session after a number, oldest first. limit 0 means all.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Snapshot is the frozen state of a session. All of it is read at one moment.
+// A Snapshot is the frozen state of a session at one moment.
 type Snapshot struct {
 	Session SessionRow
 	Units   []UnitRow // in order of their tags
@@ -20,16 +20,14 @@ type Snapshot struct {
 	Thinking []ThinkingRow
 	// Head is nil if the session has no head.
 	Head *HeadRow
-	// Waiting holds the units that could not be stored yet, in the order of their tags. Units does not
-	// include them. A session may have only waiting units.
+	// Waiting holds the units that could not be stored yet, in the order of their tags. Units lacks them.
 	Waiting []UnitRow
 }
 
-// maxExpectedUnits bounds the memory that Load allocates in advance. Load estimates the number of units from
-// the tag counter, which may be far too high.
+// The tag counter, from which Load estimates the number of units, may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session. If the session is not in the database, found is false.
+// Load reads a session. found is false without such a session.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {
@@ -51,8 +49,7 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// The session may now give the tags of the lost units again. But without this, the session could not be loaded
-		// at all.
+		// Without these units the session can be loaded, but may give their tags again.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

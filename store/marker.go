@@ -13,8 +13,7 @@ import (
 // Markers are the compaction markers of sessions.
 type Markers struct{ db *database.DB }
 
-// ClearPending removes the pending compaction marker of a session if it still equals marker. If a newer publication has
-// replaced the pending marker, cleared is false.
+// ClearPending removes the pending compaction marker of a session if it still equals marker.
 func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)
@@ -34,9 +33,8 @@ func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveApplied records the compaction marker that is set in the harness's history, or "" if it was
-// removed. In the same transaction, it clears the pending marker if that still equals done. If the session
-// was deleted, it does nothing.
+// SaveApplied records the compaction marker in the harness's history, or "" after its removal. In the same
+// transaction, a pending marker that equals done is cleared. A deleted session stays deleted.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {
@@ -64,8 +62,7 @@ type MarkerRow struct {
 	Pending, Applied string
 }
 
-// Of returns the sessions of a harness that have a marker. When a host starts, it compares them with the
-// harness's history.
+// Of returns the sessions of a harness that have a marker. A starting host compares them with the harness's history.
 func (s *Markers) Of(ctx context.Context, harness string) (rows []MarkerRow, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody makes file modes apply to root for the rest of this test, because tests in a container often run as root.
-// The files still belong to this user. asNobody drops capabilities, which belong to the thread. The test's goroutine
-// stays locked to that thread, so the thread ends with the goroutine.
+// Tests in a container often run as root. asNobody drops the thread's capabilities, so that file modes apply to root,
+// too. The files still belong to this user. The test's goroutine stays locked to the thread, so both end together.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// asNobody skips the test if file modes do not restrict this user.
 func asNobody(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
 		t.Skip("file modes do not bind this user")

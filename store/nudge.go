@@ -12,15 +12,14 @@ import (
 
 // A NudgeRow records the reminders that a session's model has got about output to drop.
 type NudgeRow struct {
-	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level.
-	// Level is "" if there was no reminder.
+	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level, or "".
 	Undropped int
 	Level     string
-	// HasMessage means that the session has had its nudge message. A session gets it only once in its life.
+	// HasMessage means that the session has had its nudge message, which comes only once.
 	HasMessage bool
 }
 
-// Nudge returns the record of a session. If its model has got no reminder, the record is zero.
+// Nudge returns the record of a session.
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -36,7 +35,6 @@ func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	return n, nil
 }
 
-// upsertNudge replaces the record of a session.
 func upsertNudge(tx *database.Tx, key Key, n *NudgeRow) error {
 	if n == nil {
 		return nil

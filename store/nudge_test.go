@@ -9,7 +9,6 @@ func nudgeOf(t testing.TB, s *Store) NudgeRow {
 	return n
 }
 
-// A reminder is stored with the pass that gave it, and deleted with the session.
 func TestNudgeIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	same(t, "nudge of a new session", nudgeOf(t, s), NudgeRow{})

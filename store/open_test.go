@@ -80,7 +80,7 @@ func TestDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 	want := []string{fmt.Sprintf("magicctx.db.v%d.bak", base+1), fmt.Sprintf("magicctx.db.v%d.bak", base+2)}
 	same(t, "copies", glob(t, dir, "*.bak*"), want)
 
-	// A copy is a complete database with the schema version in its name.
+	// The schema version is in the name of the copy.
 	restored := t.TempDir()
 	must(t, os.Rename(filepath.Join(dir, want[0]), file.PathIn(restored)))
 	s = openVersion(t, restored, nextMigrations(1))

@@ -12,34 +12,31 @@ import (
 
 // A PassCommit holds everything that one pass adds to a session.
 type PassCommit struct {
-	// Session is the session's row after the pass. CommitPass writes only the
-	// fields that SessionRow lists as written by CommitPass.
+	// Session is the session's row after the pass. Only the fields that SessionRow lists for CommitPass are written.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// Restored are the tags of units whose edits are taken back before Edits are stored. Released are the tags
-	// of units that are no longer kept.
+	// The edits of Restored tags are taken back before Edits are stored. The user no longer keeps Released tags.
 	Restored, Released []int
 	Edits              []EditRow
 	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// Inherited is the state, besides units and edits, that a copy takes over from its original. It is nil if
-	// the session is not a copy.
+	// Inherited is what a copy takes over from its original, besides units and edits, or nil.
 	Inherited *Inheritance
-	// Thinking holds new bindings of thinking to its prompt. LostThinking holds the keys of the messages
-	// whose thinking the pass invalidated.
+	// Thinking holds new bindings of thinking to its prompt. LostThinking names messages whose thinking the pass
+	// invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
-	// Nudge replaces the record of the reminders that the model has got. If it is nil, the record stays.
+	// Nudge replaces the record of reminders, unless it is nil.
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
 	// NotesTold are the ids of the ready notes about which the pass has told the model.
 	NotesTold []int64
-	// Head replaces the session's head. If it is nil, the head stays.
+	// Head replaces the session's head, unless it is nil.
 	Head *HeadRow
-	// Removals are the tokens that the pass has removed from the wire. Rereads are removed units that the
-	// model has now read again. A reread does not count for a removal before the pass RereadSince.
+	// Removals are the tokens that the pass has removed. Rereads are removed units that the model has now read again.
+	// A reread does not count for a removal before the pass RereadSince.
 	Removals    []RemovalRow
 	Rereads     []RereadRow
 	RereadSince int
@@ -76,8 +73,7 @@ const (
 //go:embed query/drops_stray_delete.sql
 var strayDeleteSQL string
 
-// CommitPass stores a pass in one transaction. It fails if the session already has one of the new tags or
-// unit keys, or if its journal already has this pass number.
+// CommitPass stores a pass in one transaction. It fails on a known tag, unit key or pass number.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.upsertSession(tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
@@ -166,9 +162,8 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether the
-// session has any drop, because most sessions have none, and for the deletion SQLite would always build a table in
-// memory.
+// Most sessions have no drop, and for the deletion SQLite would always build a table in memory. So deleteStrayDrops
+// first looks for a drop.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

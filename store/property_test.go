@@ -92,8 +92,7 @@ func (m *model) commit(p PassCommit) {
 	}
 }
 
-// insert stores units and deletes drops that were queued for another unit of
-// the same tag.
+// A drop that was queued for another unit of the same tag is deleted.
 func (m *model) insert(units []UnitRow) {
 	for _, u := range units {
 		m.units[u.Tag] = u
@@ -174,7 +173,7 @@ var (
 	})
 )
 
-// drawCommit draws the next pass of m. Its tags ascend and may skip numbers.
+// The tags of the next pass ascend and may skip numbers.
 func drawCommit(t *rapid.T, m *model) PassCommit {
 	size := rapid.IntRange(0, 1<<40)
 	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone"), SystemSent: rapid.Bool().Draw(t, "systemSent")}
@@ -214,8 +213,8 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 	return p
 }
 
-// drawUnits draws units with the next tags of m. The # makes each key unique: without it, the text "1" with the
-// tag 2 would give the same key as the empty text with the tag 12.
+// The # makes each key unique: otherwise the text "1" with tag 2 and the empty text with tag 12 would have the same
+// key.
 func drawUnits(t *rapid.T, m *model) []UnitRow {
 	size := rapid.IntRange(0, 1<<40)
 	var units []UnitRow

@@ -18,36 +18,33 @@ type Publication struct {
 	// After is the end of the history that the run found when it began.
 	After        HistoryEnd
 	Compartments []chronicle.Compartment // at least one
-	// Project is the identity of the project to which Facts belong. It is required if there are facts.
+	// Project is the identity of the project of Facts. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
-	// Observations are about the user. When PromoteAt sessions have made the same observation, it becomes a memory.
+	// Observations are about the user. PromoteAt sessions with the same observation make it a memory.
 	Observations []chronicle.Observation
 	PromoteAt    int
-	// Promises are new promises. Closed names the earlier promises of the project that are now closed.
+	// Promises are new. Closed names earlier promises of the project that are now closed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    work.RunRow
-	// Problem says why the compartments are extractive, if no model gave a usable answer. It counts as a
+	// Problem says why no model gave a usable answer, so that the compartments are extractive. It counts as a
 	// failure. Retry is the first pass on which a model may be asked again.
 	Problem string
 	Retry   int64
 }
 
-// Publish appends the compartments of a run to the compartments of its session. It stores everything else of p in the
-// same transaction. If it fails with work.ErrLeaseLost or work.ErrStale, it stores nothing.
-//
-// The caller may report the publication only after Publish has returned nil, because the next pass then
-// reads all of it.
+// Publish appends the compartments of a run to the compartments of its session, and stores the rest of p in the same
+// transaction. After work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the publication
+// only after Publish has returned nil, because the next pass then reads it.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// Promote replaces the compartments of a session with the compartments of p. p must hold all compartments of the new
-// history. Promote removes the staged compartments of a recomp. Afterwards, the head has to be folded again
-// (HeadRow.Refold). In all other respects, Promote works like Publish.
+// Promote replaces all compartments of a session with those of p, and removes the staged compartments. The head then
+// has to be folded again (HeadRow.Refold). Otherwise, Promote works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
@@ -86,7 +83,6 @@ func (s *History) publish(ctx context.Context, p Publication, replaces bool) err
 	return nil
 }
 
-// checkEnd fails with work.ErrStale unless `after` is still the end of the session's history.
 func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	end, err := readHistoryEnd(tx.Scan, key)
 	if err != nil {
@@ -99,7 +95,6 @@ func checkEnd(tx *database.Tx, key Key, after HistoryEnd) error {
 	return nil
 }
 
-// insertFindings stores the facts, observations and promises of a publication, and the record of its run.
 func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	learned, err := memories.Learn(tx, p.Project, p.Facts, p.Key.Harness, p.Key.Session, now)
 	if err != nil {
@@ -142,7 +137,6 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	return work.InsertRun(tx, historian, p.run(), now)
 }
 
-// run returns the record of the run that made publication p.
 func (p Publication) run() work.RunRow {
 	r := p.Run
 	r.Status = work.Success

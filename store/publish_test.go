@@ -23,7 +23,6 @@ const (
 	directory = "/home/u/project"
 )
 
-// compartment covers the messages start to end.
 func compartment(start, end int) chronicle.Compartment {
 	return chronicle.Compartment{
 		Start: start, End: end, Keys: []string{fmt.Sprint("msg_", start), fmt.Sprint("msg_", end)},
@@ -32,7 +31,6 @@ func compartment(start, end int) chronicle.Compartment {
 	}
 }
 
-// stored returns rows as they are read back after a publication at the present time.
 func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	for i := range rows {
 		rows[i].Seq, rows[i].CreatedAt = i, now
@@ -40,7 +38,6 @@ func stored(rows ...chronicle.Compartment) []chronicle.Compartment {
 	return rows
 }
 
-// begin stores a first pass of the session, and acquires its lease.
 func begin(t *testing.T, s *Store) {
 	t.Helper()
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
@@ -55,7 +52,6 @@ func acquire(t testing.TB, s *Store, holder string) {
 	}
 }
 
-// publication returns the publication of a run that began with the present history.
 func publication(t testing.TB, s *Store, rows ...chronicle.Compartment) Publication {
 	t.Helper()
 	_, end, err := s.History.Compartments(t.Context(), key)
@@ -77,7 +73,7 @@ func historyOf(t testing.TB, s *Store) HistorySummary {
 	return h
 }
 
-// whole returns a publication with a value in every field.
+// Every field has a value.
 func whole(t testing.TB, s *Store) Publication {
 	p := publication(t, s, compartment(1, 6), compartment(7, 9))
 	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
@@ -120,8 +116,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Fixed bug: the lease was checked before the transaction. Two runs that both seemed to hold it wrote the same messages
-// twice.
+// Bug: the lease was checked before the transaction, so two runs wrote the same messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)
@@ -219,7 +214,6 @@ func TestNumbersOfAModelAreClamped(t *testing.T) {
 	same(t, "fidelity", fidelity, []float64{0, 1, 0})
 }
 
-// contents returns all rows of all tables.
 func contents(t testing.TB, s *Store) (rows []string) {
 	t.Helper()
 	must(t, s.View(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
@@ -247,7 +241,6 @@ func rowsIn(t testing.TB, c *sqlite3.Conn) (rows []string) {
 	return rows
 }
 
-// seenIn counts how often each memory was learned.
 func seenIn(t *testing.T, s *Store) map[string]int {
 	t.Helper()
 	seen := map[string]int{}

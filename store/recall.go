@@ -11,17 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A RecallRow is a line by which the host has told a session's model what an earlier message says.
+// A RecallRow is a line that told a session's model about an earlier message.
 type RecallRow struct {
-	// Tag is the tag of the unit at whose end the line was added, and Pass is the pass that added it.
+	// Tag is the unit at whose end the line was added, and Pass the pass.
 	Tag, Pass int
 	// SourceSession and Ordinal name the earlier message.
 	SourceSession string
 	Ordinal       int
 	// Fact is a hash of the line's content, so that the same content is shown only once.
 	Fact int64
-	// Names is a JSON array of the files and commands that the line names. It leaves out the files and commands for
-	// which the line was added.
+	// Names is a JSON array of the files and commands that the line names, without those for which the line was
+	// added.
 	Names  string
 	Tokens int
 	// ActedPass is the pass in which the model followed the line, 0 if it did not.
@@ -50,7 +50,7 @@ func (s *Store) Recalls(ctx context.Context, key Key) (all []RecallRow, err erro
 	return all, nil
 }
 
-// upsertRecalls stores lines. If a line is already stored, only its ActedPass changes.
+// Of a stored line, only ActedPass changes.
 func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	for _, r := range rows {
 		_, err := tx.Exec(`
@@ -65,7 +65,7 @@ func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	return nil
 }
 
-// readRecalled counts the lines of a session. It returns nil if there are none.
+// readRecalled returns nil without lines.
 func readRecalled(c *sqlite3.Conn, key Key) (r *schema.Recalled, err error) {
 	err = file.Scan(c, `
 		SELECT count(*), count(nullif(acted_pass, 0)), coalesce(sum(tokens), 0)

@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A line about an earlier message is stored with the pass that added it, and deleted with its session. In between, only
-// ActedPass changes, the pass in which the model followed the line.
+// Between its pass and the end of its session, only ActedPass of a line changes.
 func TestRecallIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	row := RecallRow{Tag: 3, Pass: 1, SourceSession: "ses_0", Ordinal: 12, Fact: -7, Names: `["a.go"]`, Tokens: 50}

@@ -12,18 +12,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A Staging is the state of an unfinished recomp. It survives a killed host, so that the answers of the
-// models are not lost.
+// A Staging is the state of an unfinished recomp. It survives a killed host, so no answers are lost.
 type Staging struct {
-	// Start and End are the range of a partial recomp: the ordinals of the messages that it summarises again.
-	// For a full recomp, both are 0.
+	// Start and End are the ordinals of a partial recomp. For a full recomp, both are 0.
 	Start, End int
-	// Compartments are all compartments of the new history so far. The first compartment begins with message 1.
+	// Compartments are the new history so far, from message 1.
 	Compartments []chronicle.Compartment
 }
 
-// SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.
-// SaveStaging fails with work.ErrLeaseLost or work.ErrStale.
+// SaveStaging replaces the staged compartments of a session. holder must hold the lease. The errors are
+// work.ErrLeaseLost and work.ErrStale.
 func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		now, last := s.db.Clock.Now(), st.End
@@ -58,7 +56,7 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 	return nil
 }
 
-// Staged returns the unfinished recomp of a session. If there is none, found is false.
+// Staged returns the unfinished recomp of a session. found is false without one.
 func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `
@@ -79,7 +77,6 @@ func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, 
 	return st, found, nil
 }
 
-// DiscardStaging removes the staged recomp of a session.
 func (s *History) DiscardStaging(ctx context.Context, key Key) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error { return removeStaging(tx, key) })
 	if err != nil {
@@ -99,7 +96,6 @@ func removeStaging(tx *database.Tx, key Key) error {
 	return err
 }
 
-// removeForPromotion removes the stored compartments before a promotion replaces them.
 func removeForPromotion(tx *database.Tx, key Key) error {
 	if _, err := tx.Exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)
@@ -110,7 +106,7 @@ func removeForPromotion(tx *database.Tx, key Key) error {
 	return raiseGeneration(tx, key)
 }
 
-// raiseGeneration makes the next pass that may bust fold the head again.
+// The next pass that may bust folds the head again.
 func raiseGeneration(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		UPDATE histories

@@ -19,27 +19,25 @@ const RuleSummaries = "summaries"
 type RemovalRow struct {
 	Rule   string
 	Tokens int
-	// Through is the last ordinal that the head covers after the pass. It is 0 unless Rule is RuleSummaries.
+	// Through is the last covered ordinal after a removal by RuleSummaries, otherwise 0.
 	Through int
 }
 
 // A RereadRow is a removed unit whose content was read again.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. If the unit has no edit, the ordinal shows which pass has removed
-	// it: the pass whose head covers the message.
+	// Ordinal is that of the unit's message. Without an edit, it shows the pass that has removed the unit: the first
+	// whose head covers the message.
 	Ordinal int
 	Tokens  int
 }
 
-// rereadSQL counts a reread for the pass and the rule that first removed the unit's content from the wire, unless
-// that pass was too long ago.
+// A reread counts for the pass and the rule that first removed the content, unless that pass was too long ago.
 //
 //go:embed query/reread.sql
 var rereadSQL string
 
-// insertRemovals stores the removals of a pass, and counts rereads. A reread does not count if its content was
-// removed before a given pass (since is its number).
+// A reread does not count if its content was removed before the pass since.
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
@@ -57,7 +55,7 @@ func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRo
 	return nil
 }
 
-// Removals returns the removals of a session by rule and cause, the largest first.
+// Removals returns a session's removals by rule and cause, the largest first.
 func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, cause, sum(tokens), sum(rereads), sum(reread)
@@ -71,8 +69,8 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, erro
 	return all, nil
 }
 
-// ProjectRemovals returns the removals by rule in all sessions of a project. Their causes are empty. As long as
-// the identity of the project is not known, it returns none.
+// ProjectRemovals returns the removals by rule in all sessions of a project, without causes. An unknown project has
+// none.
 func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
@@ -89,7 +87,7 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema
 //go:embed query/pass_removals.sql
 var passRemovalsSQL string
 
-// PassRemovals returns the removals of a session by the number of their pass, the largest of a pass first.
+// PassRemovals returns a session's removals by pass, the largest of a pass first.
 func (s *Reports) PassRemovals(ctx context.Context, key Key) (map[int][]RemovalRow, error) {
 	all := make(map[int][]RemovalRow)
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -13,26 +13,25 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Reports reads the data that people see: sessions with their sums, and the dropped, removed and billed tokens.
+// Reports reads the data that people see.
 type Reports struct {
 	view func(context.Context, func(*sqlite3.Conn) error) error
 	now  func() int64 // Unix ms
 }
 
-// UnitSums are the sums over all units of one kind in a session.
+// UnitSums are sums over a session's units of one kind.
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
 	Units       int
 	Tokens      int64 // the tokens of their content; for tools, of the results
 	InputTokens int64 // the tokens of the arguments of tool calls
-	// DroppedUnits and DroppedTokens count the units that an edit of kind "drop" or "skeleton" took off the
-	// wire. The input of a skeleton stays on the wire, so it is not counted.
+	// DroppedUnits and DroppedTokens count units with an edit "drop" or "skeleton". The input of a skeleton stays, so
+	// it does not count.
 	DroppedUnits       int
 	DroppedTokens      int64
 	DroppedInputTokens int64
 }
 
-// A SessionReport is a session with its sums.
 type SessionReport struct {
 	SessionSummary
 	Sums []UnitSums // one for each kind
@@ -40,26 +39,25 @@ type SessionReport struct {
 	BustCauses []schema.CauseCount
 	// Bust is the newest bust of the journal, or nil.
 	Bust *BustRow
-	// Priced is the newest pass of the journal that has a price, even if it did not bust. It is nil if no pass has a
-	// price.
+	// Priced is the newest pass of the journal with a price, bust or not, or nil.
 	Priced *schema.PricedPass
-	// Head is the session's head without its texts. It is nil if there is none.
+	// Head is the session's head without its texts, or nil.
 	Head *HeadRow
 	// FoldReasons counts the folds of the journal, most frequent reason first.
 	FoldReasons []schema.CauseCount
 	// History is the state of the session's historian.
 	History HistorySummary
-	// Recalled counts the lines about earlier messages. It is nil if there are none.
+	// Recalled counts the lines about earlier messages, or is nil.
 	Recalled *schema.Recalled
 }
 
-// A BustRow is a pass of the journal whose wire did not continue the previous wire. If the pass itself was steady, and
-// the bust has another reason, for example a prompt that the harness changed, Resent and Removed are 0.
+// A BustRow is a pass of the journal whose wire did not continue the previous wire. Resent and Removed are 0 if the
+// pass itself was steady, for example after a changed prompt of the harness.
 type BustRow struct {
 	Pass int
 	At   int64
-	// PassCause is the cause of the pass's verdict. Cause is the cause of the bust, for example a change of the
-	// system prompt after the pass.
+	// PassCause is the cause of the verdict. Cause is the cause of the bust, for example a later change of the system
+	// prompt.
 	PassCause, Cause string
 	Resent, Removed  int
 }
@@ -82,9 +80,9 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures that status prints. It leaves
-// out sessions that have expired, and known is the number of all other sessions. If limit is 0, it returns all of
-// these. Its cost depends on the number of sessions, and not on their length.
+// All returns the sessions with the most recent passes, newest first, with the figures of a status. known is the
+// number of all sessions that have not expired. limit 0 means all. The cost does not depend on the length of
+// sessions.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `
@@ -113,7 +111,7 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 	return reports, known, nil
 }
 
-// Of returns the report of one session. If the session is unknown, found is false.
+// Of returns the report of one session. found is false for an unknown session.
 func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
@@ -173,7 +171,6 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	return completeHistory(c, r, now)
 }
 
-// completeHistory reads the figures about the head and the historian.
 func completeHistory(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	err := file.Scan(c, reportHeadSQL, func(row *sqlite3.Stmt) {
 		r.Head = &HeadRow{

@@ -57,7 +57,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	same(t, "busts", report(t, s, key).BustCauses, []schema.CauseCount{{Cause: "model", Count: 3}, {Cause: "flush", Count: 2}, {Cause: "threshold", Count: 2}})
 }
 
-// Triggers maintain the sums. After any writes, the sums must equal a fresh count.
+// Triggers maintain the sums.
 func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
@@ -98,7 +98,6 @@ func withoutEmpty(sums []UnitSums) []UnitSums {
 	return kept
 }
 
-// countSums computes the sums by reading every unit.
 func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	t.Helper()
 	var sums []UnitSums
@@ -143,8 +142,6 @@ func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	return sums
 }
 
-// BenchmarkReport measures the query of a status over fifty sessions of 10,000
-// units.
 func BenchmarkReport(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	p := firstPass(10_000)
@@ -159,7 +156,6 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// The newest price belongs to the last pass that estimated a price, whether or not the pass made the bust.
 func TestNewestPriceIsTold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
@@ -178,8 +174,7 @@ func TestNewestPriceIsTold(t *testing.T) {
 	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
-// The query finds the price through its own index. Without this index, a status
-// would read the whole journal of every session without a price.
+// Without its index, a status would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	rows, err := s.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")

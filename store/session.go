@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Key identifies a session. The session id alone is not enough, because it is unique only within its
-// harness.
+// A Key identifies a session. The session id is unique only within its harness.
 type Key struct {
 	Harness string
 	Session string
@@ -21,8 +20,8 @@ type Key struct {
 
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
-// A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that writes
-// it. Otherwise a method could overwrite a newer value that another method has stored since the row was read.
+// A SessionRow is the state of a session, without its units. Exactly one method writes each group of fields.
+// Otherwise a method could overwrite another method's newer value.
 type SessionRow struct {
 	Key Key
 
@@ -40,12 +39,10 @@ type SessionRow struct {
 	WireMessages int    // length of the last wire
 	WireChain    string // hash chain over the last wire, hex
 
-	// RawMessages and RawChain are the length and the hash chain of the raw messages from which the last wire was made.
-	// If a wire changes unexpectedly, they show whether the harness has changed its messages or the host has made a
-	// mistake.
+	// RawMessages and RawChain are the length and the hash chain of the raw messages of the last wire. After an
+	// unexpected change of a wire, they show whether the harness or the host has changed it.
 	RawMessages int
-	// RawTokens is the estimated size of the next prompt without magicctx. It is 0 if it is unknown.
-	// ForgetRawTokens sets it to 0.
+	// RawTokens is the estimated size of the next prompt without magicctx, or 0.
 	RawTokens int
 	RawChain  string
 	// Agent is the name of the harness's agent in the last pass.
@@ -60,8 +57,7 @@ type SessionRow struct {
 
 	LastPassAt int64
 
-	// SaveUsage writes these fields as the provider reported them: the tokens of all passes together, and the whole
-	// prompt of the newest reported pass.
+	// SaveUsage writes these fields: the tokens of all passes, and the prompt of the newest reported pass.
 	InputTokens  int64
 	CacheRead    int64
 	CacheWrite   int64
@@ -70,17 +66,15 @@ type SessionRow struct {
 	// Written by SaveSystem.
 	System SystemState
 
-	// Title is the title that the harness shows for the session. Written by
-	// SaveTitle.
+	// The harness's title of the session, written by SaveTitle.
 	Title string
 
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
-	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the time at which the provider
-	// refused a prompt of the session as too long. It becomes 0 when space was freed. OverflowPass is the
-	// pass of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or
-	// 0.
+	// Written by MarkOverflow and ClearOverflow. OverflowAt is the time (Unix ms) of a refusal as too long, or 0
+	// after space was freed. OverflowPass is the pass of the last refused prompt. OverflowTokens is that prompt's
+	// size as the provider named it, or 0.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -94,16 +88,16 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings. It belongs to the preamble with the number Preamble
-	// (SetupState.Preamble), and is replaced when the session has another one. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in Unix ms.
-	// Pending means that the harness's system prompt now differs from the prompt of the newest stored pass.
+	// Text is the frozen system prompt, a JSON array of strings, or "". It belongs to the preamble with the number
+	// Preamble (SetupState.Preamble). At is when Text was frozen, in Unix ms. Pending means that the harness's system
+	// prompt differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int
 	Pending  bool
 	At       int64
 }
 
-// SetupState holds the settings, besides the edits, that affect a session's wire.
+// SetupState holds the settings that affect a session's wire.
 type SetupState struct {
 	Profile     string // the provider's profile
 	Binds       bool   // the model binds its thinking to the prompt before it
@@ -114,22 +108,22 @@ type SetupState struct {
 	ReclaimUpTo int // highest tag that an earlier pass could have dropped
 }
 
-// EpisodeState is the stored state of the pressure episode. It is zero outside an episode.
+// EpisodeState is the stored state of the pressure episode.
 type EpisodeState struct {
 	ReliefOf                        string
 	Relief                          int
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// GaugeState is the last pass's reading of the newest reported usage. That usage may describe a prompt that
-// no longer exists, for example after a revert. If there is no reading, GaugeState is zero.
+// GaugeState is the last pass's reading of the newest usage, or zero. That usage may describe a prompt that no longer
+// exists, for example after a revert.
 type GaugeState struct {
 	Of                string
 	Tokens, Own, Base int
 }
 
-// RentState is the rent meter of a session: the rent, since the last bust, for content that a bust could have removed.
-// Paid, Coverable and Price are in tokens read from the cache. Removable and Queued are in tokens.
+// RentState is the rent meter of a session. Paid, Coverable and Price are in tokens read from the cache, Removable
+// and Queued in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
@@ -140,7 +134,7 @@ type SessionSummary struct {
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// Last is the newest pass in the journal, or nil if there is none.
+	// Last is the newest pass in the journal, or nil.
 	Last *PassRow
 }
 
@@ -220,7 +214,7 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 	}
 }
 
-// ForgetRawTokens records that the size of a session without magicctx is unknown until its next pass.
+// ForgetRawTokens marks the size without magicctx as unknown until the next pass.
 func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`UPDATE sessions SET raw_tokens = 0 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
@@ -232,7 +226,6 @@ func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 	return nil
 }
 
-// If the session has no row, ensureSession creates it, because a hook may be called before the session's first pass.
 func (s *Store) ensureSession(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO sessions (harness, session_id, updated_at)
@@ -242,7 +235,6 @@ func (s *Store) ensureSession(tx *database.Tx, key Key) error {
 	return err
 }
 
-// SaveSystem stores the state of the system prompt.
 func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -268,8 +260,7 @@ func saveSystem(tx *database.Tx, key Key, state SystemState, now int64) error {
 	return err
 }
 
-// RequestFlush records that the user wants the next pass to apply all queued work. at is the time of the
-// request, in Unix ms.
+// RequestFlush records that the user wants the next pass to apply all queued work. at is in Unix ms.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -288,12 +279,12 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// KeptSession is how long a session is kept after its last use. It is needed because a host that is not running does
-// not learn that the harness has deleted a session.
+// KeptSession is how long a session is kept after its last use, because a host that does not run misses the deletion
+// of a session.
 const KeptSession = 90 * 24 * time.Hour
 
-// DiscardSession lets a session expire: it sets the time of its last use to KeptSession ago. So the next tidies delete
-// the session (package retention). If the user continues the session before it is deleted, nothing is lost.
+// DiscardSession lets a session expire, so the next tidies delete it (package retention). A user who continues the
+// session before loses nothing.
 func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`
@@ -309,8 +300,7 @@ func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// NewestSession returns the session that the user has used last in a directory. If the directory has no session, the row
-// has no key.
+// NewestSession returns the session that the user has used last in a directory, or a row without a key.
 func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r SessionRow, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -327,7 +317,7 @@ func (s *Store) NewestSession(ctx context.Context, harness, directory string) (r
 	return r, nil
 }
 
-// LastPassAt returns the time of the newest pass of all sessions (Unix ms), or 0 if there is none.
+// LastPassAt returns the time of the newest pass (Unix ms), or 0.
 func (s *Store) LastPassAt(ctx context.Context) (at int64, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `SELECT coalesce(max(last_pass_at), 0) FROM sessions`, func(row *sqlite3.Stmt) { at = row.ColumnInt64(0) })
@@ -338,7 +328,7 @@ func (s *Store) LastPassAt(ctx context.Context) (at int64, err error) {
 	return at, nil
 }
 
-// DeleteSession deletes everything about a session. If the session is unknown, that is not an error.
+// DeleteSession deletes everything about a session, which may be unknown.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`
@@ -354,7 +344,7 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Session returns one session with its counts. If the session is unknown, found is false.
+// Session returns one session with its counts. found is false for an unknown session.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

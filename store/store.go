@@ -11,11 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Options say where a store is and which log and clock it uses. All fields are
-// required.
+// Options say where a store is and which log and clock it uses.
 type Options = file.Options
 
-// The errors of the file are also errors of the store. Callers test for them with errors.Is.
+// Callers test for these errors of the file with errors.Is.
 var (
 	ErrLocked        = file.ErrLocked
 	ErrForeign       = file.ErrForeign
@@ -26,8 +25,8 @@ var (
 	ErrGone          = file.ErrGone
 )
 
-// A Store is the open database. Its own methods read and write sessions for passes. All other data has separate
-// types. On each machine, only one process at a time can have the store of a directory open.
+// A Store is the open database. Its own methods read and write sessions for passes. Only one process on a machine can
+// have the store of a directory open.
 type Store struct {
 	*database.DB
 	History  *History
@@ -42,8 +41,7 @@ type Store struct {
 	Waiting  *Waiting
 }
 
-// Open opens the database in o.Dir, or creates it, and migrates it to the schema of this build. See file.Open
-// for the treatment of a damaged database and for the errors.
+// Open opens the database in o.Dir, or creates it, and migrates it to the schema of this build.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s, err := open(ctx, o, file.Released())
 	if err != nil {
@@ -66,6 +64,5 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 	}, nil
 }
 
-// SizeOnDisk returns the size of the database and its write-ahead log, in
-// bytes.
+// SizeOnDisk returns the size of the database and its write-ahead log, in bytes.
 func (s *Store) SizeOnDisk() (int64, error) { return file.SizeOnDisk(s.Path()) }

@@ -35,7 +35,6 @@ func options(dir string) Options {
 	return Options{Dir: dir, Log: quiet(), Clock: clock.NewManual(now)}
 }
 
-// openIn opens the store in dir and closes it when the test ends.
 func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), options(dir))
@@ -76,7 +75,7 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// commit returns pass number n of a session. Each pass brings two units.
+// Each pass brings two units.
 func commit(k Key, n int) PassCommit {
 	return PassCommit{
 		Session: SessionRow{
@@ -219,7 +218,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// soon returns a context for waits that must end early. Tests do not use it to measure speed.
+// Tests do not measure speed with soon.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)

@@ -14,11 +14,11 @@ import (
 type ThinkingRow struct {
 	MessageKey string
 	Prompt     string
-	// LostPass is the pass that changed the prompt. It is 0 while the prompt is unchanged.
+	// LostPass is the pass that changed the prompt, or 0.
 	LostPass int
 }
 
-// If a message already has a row, this row does not change.
+// A row of a message never changes.
 const thinkingInsertSQL = `
 	INSERT INTO thinking (harness, session_id, message_key, prompt)
 	VALUES (?, ?, ?, ?)

@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A UnitRow is one tagged unit of a session. Its sizes were measured only once,
-// when the unit was first seen.
+// A UnitRow is one tagged unit of a session. Its sizes never change.
 type UnitRow struct {
 	Tag        int
 	UnitKey    string // the harness's identity of the part; the store does not interpret it
@@ -24,20 +23,18 @@ type UnitRow struct {
 	// InputBytes and InputTokens are the size of the tool call's arguments.
 	InputBytes  int
 	InputTokens int
-	// GapSeconds is the pause before the unit's message. It is 0 if the message does not show the pause.
+	// GapSeconds is the pause that the unit's message shows, or 0.
 	GapSeconds int
-	// Note is the text that the host has put at the end of the content, or "".
+	// Note is the host's text at the end of the content, or "".
 	Note string
-	// Fingerprint is the same for a unit and for its counterpart in a copy of
-	// the session. It is 0 if none was computed.
+	// Fingerprint is the same for a unit and its copy in a fork, or 0.
 	Fingerprint int64
-	// Typed is the line that the user typed, if the unit holds the template of a command, or "".
+	// Typed is the line that the user typed in place of a command's template, or "".
 	Typed string
-	// Kept is the time at which the user asked to keep the content, in Unix ms. It is 0 if the content is not kept.
+	// Kept is when the user asked to keep the content, in Unix ms, or 0.
 	Kept int64
 }
 
-// readUnits returns the units in the order of their tags. expected is an estimate of their number.
 func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
@@ -70,8 +67,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 //go:embed query/typed_select.sql
 var typedSelectSQL string
 
-// Typed returns the lines that the user typed and that the harness replaced
-// with the templates of commands, by message key.
+// Typed returns the lines that the user typed in place of command templates, by message key.
 func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		lines, err = (&Browser{c}).Typed(key)
@@ -90,9 +86,8 @@ func (b *Browser) Typed(key Key) (map[string]string, error) {
 	return lines, nil
 }
 
-// An interner lets equal column values of different rows share memory. It
-// remembers only the last few values, because the values of a session's rows
-// either repeat in runs (message keys) or are few (kinds, tools).
+// An interner lets equal column values of different rows share memory. A few recent values are enough, because
+// message keys repeat in runs, and kinds and tools are few.
 type interner struct {
 	recent [8]string
 	next   int
@@ -110,8 +105,8 @@ func (in *interner) intern(raw []byte) string {
 	return s
 }
 
-// RemoveMessages deletes the units of messages that the harness has deleted,
-// with their edits and queued drops. Their tags are never given again.
+// RemoveMessages deletes the units of deleted messages, with their edits and queued drops. Their tags are never given
+// again.
 func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		for _, table := range []string{"edits", "queued_drops"} {
@@ -141,7 +136,6 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 	return nil
 }
 
-// forEach runs one statement once for each message key.
 func forEach(tx *database.Tx, query string, key Key, messageKeys []string) error {
 	for _, messageKey := range messageKeys {
 		if _, err := tx.Exec(query, key.Harness, key.Session, messageKey); err != nil {

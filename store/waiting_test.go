@@ -36,7 +36,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 		t.Errorf("after the commit: %d units, %d wait, files %v", len(got.Units), len(got.Waiting), waitingFiles(t, dir))
 	}
 
-	// This restores the file, as if the host had been killed before it removed the file.
+	// The host was killed before it removed the file.
 	must(t, s.Waiting.Keep(key, lost.Units))
 	if got := load(t, s, key); len(got.Units) != 4 || len(got.Waiting) != 0 {
 		t.Errorf("stored units wait: %v", got.Waiting)
@@ -47,7 +47,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// A session may find the database locked before its first row is stored.
+// A new session may find the database locked.
 func TestUnitsWaitForASessionThatWasNeverStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	units := commit(key, 1).Units

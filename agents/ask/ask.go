@@ -10,47 +10,39 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// An Asker runs a hidden agent on one prompt.
-//
-// Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because the agent would
-// continue to call tools if its client only disconnected. If the error is an *Error, its Kind is the kind of failure.
-// Classify finds the kind of any other error.
+// An Asker runs a hidden agent on one prompt. Ask returns soon after ctx has ended. First it stops the agent in the
+// harness, because the agent would otherwise go on. Classify finds the kind of an error that is no *Error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
 
 // A Request is one question to a hidden agent, for one model.
 type Request struct {
-	// Agent is the agent's name in the harness, for example "magicctx-historian".
 	Agent string
-	// Model is "provider/model". If it is empty, the harness chooses the agent's model.
+	// Model is "provider/model", or "" for the harness's choice.
 	Model string
-	// System is the agent's system prompt. All questions to one agent have the same system prompt, so that
-	// the provider can cache it.
+	// System is the agent's system prompt. It is the same for all questions to one agent, so that the provider can
+	// cache it.
 	System string
 	Prompt string
-	// MaxOutput bounds the tokens of each step's answer, thinking included; 0 means the harness's own bound.
+	// MaxOutput bounds the tokens of each step's answer, with thinking. 0 means the harness's own bound.
 	MaxOutput int
-	// Timeout bounds this question. Once also sets it as the deadline of the context.
-	Timeout time.Duration
+	Timeout   time.Duration
 }
 
 // An Answer is the text of the agent's last message.
 type Answer struct {
 	Text string
-	// Model is the model that answered, as "provider/model". If the Asker leaves it empty, Once sets it to
-	// the requested model.
+	// Model is the model that answered, as "provider/model". Once replaces "" with the requested model.
 	Model string
 	Usage Usage
 }
 
-// Usage counts the tokens of a question and its answer. Each field has its own
-// price.
+// Usage counts the tokens of a question and its answer.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
 }
 
-// Plus returns the sum of two usages.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		Input:      u.Input + v.Input,
@@ -60,13 +52,13 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// mostTokens is more than a question can have in any window of today, so that sums and prices of it do not overflow.
+// mostTokens is more than any question of today has, so that sums and prices do not overflow.
 const mostTokens = 100_000_000
 
-// OrCounted corrects a usage that is too small: if a reported number is less than half of the host's count of the
-// question or the answer, it returns the host's count instead. Some providers and proxies report no usage, and a
-// question that seems free could be repeated without end. A provider's tokens may be larger than the host's, but not
-// twice as large. A number below 0 counts as 0, because it would be booked as a gain. No number is above mostTokens.
+// OrCounted replaces a reported number that is less than half of the host's count. Some providers and proxies report
+// no usage, and a question that seems free could be repeated without end. A provider's tokens may be larger than the
+// host's, but not twice as large. A negative number would be booked as a gain, so it counts as 0. No number is above
+// mostTokens.
 func (u Usage) OrCounted(r Request, text string) Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
 		*n = min(max(0, *n), mostTokens)
@@ -85,9 +77,9 @@ func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.P
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests another
-// name, Once also asks the suggested model, but no third one. Every failure is an *Error. If ctx was cancelled, the
-// error's kind is Aborted. If ctx's own deadline has passed, it is TimedOut.
+// Once asks one question and bounds it by its timeout. If the harness suggests another name for an unknown model,
+// Once also asks this model, but no third one. Every failure is an *Error: Aborted if ctx was cancelled, TimedOut if
+// its deadline has passed.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error
@@ -113,8 +105,8 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	return Answer{}, failure(ctx, bound, r, err)
 }
 
-// failure classifies the error of a question. It looks at the contexts first, because a harness may report
-// the end of a cancelled question in other words, for example "socket closed".
+// The contexts come first, because a harness may report the end of a cancelled question in other words, for example
+// "socket closed".
 func failure(ctx, bound context.Context, r Request, err error) error {
 	switch {
 	case ctx.Err() != nil:

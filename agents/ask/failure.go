@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/overflow"
 )
 
-// A Kind is a kind of failure. The caller decides by it what to try next.
+// A Kind is a kind of failure, which decides what to try next.
 type Kind string
 
 const (
@@ -22,8 +22,7 @@ const (
 	Overflow Kind = "overflow"
 	// UnknownModel means that the harness does not have the model.
 	UnknownModel Kind = "unknown model"
-	// OverBudget means that the question was not asked, because its worst case does not fit into the budget. Another model
-	// may be cheaper.
+	// OverBudget means that the worst case of the question did not fit into the budget. Another model may be cheaper.
 	OverBudget Kind = "over budget"
 	// Transient is a failure that may not happen again, such as a rate limit.
 	Transient Kind = "transient"
@@ -31,17 +30,15 @@ const (
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked after the failure. After an abort, the run must end. After a
-// timeout, the question's time is used up. After an overflow, the prompt must be shortened, and sending it again does
-// not help.
+// Final reports whether no other model may be asked. After an abort, the run must end. After a timeout, the
+// question's time is used up. After an overflow, the prompt must be shortened first.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
-// An Error is a failed question.
 type Error struct {
 	Kind Kind
-	// Suggestion is the model that the harness proposes if it does not know the requested model.
+	// Suggestion is the harness's proposal for an unknown model.
 	Suggestion string
-	// Err is the error that the harness reported. It may be nil.
+	// Err is the harness's error, or nil.
 	Err error
 }
 
@@ -54,8 +51,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Classify returns the kind of a failure, or "" if err is nil. If the type of the error shows the kind, Classify uses
-// the type. Otherwise it looks for the words that providers use.
+// Classify returns the kind of a failure, or "" for nil. It uses the type of the error, or else the words that
+// providers use.
 func Classify(err error) Kind {
 	var reported *Error
 	switch {
@@ -81,8 +78,7 @@ func Classify(err error) Kind {
 	return Other
 }
 
-// maxErrorText bounds how much of an error's text is searched. Providers put their message first, and a page
-// of HTML may follow it.
+// Providers put their message first, and a page of HTML may follow, so only this part of an error's text is searched.
 const maxErrorText = 4 << 10
 
 func isOverflow(text string) bool {
@@ -90,8 +86,7 @@ func isOverflow(text string) bool {
 	return found
 }
 
-// The pattern matches a status code only as a separate word: for example, "1500 tokens" is not a server's
-// error 500.
+// A status code is a separate word: "1500 tokens" is not a server's error 500.
 var (
 	transient = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:429|500|502|503)\b|rate[ _-]?limit|time(?:d )?[ _-]?out|econnreset|etimedout|overloaded`)

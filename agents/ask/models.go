@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// Split splits "provider/model" at the first slash, because names of models may contain slashes too:
+// Split splits "provider/model" at the first slash, because names of models may contain slashes:
 // "openrouter/qwen/qwen3" is the model "qwen/qwen3". If either side has no text, ok is false.
 func Split(name string) (provider, model string, ok bool) {
 	provider, model, ok = strings.Cut(strings.TrimSpace(name), "/")
 	return provider, model, ok && provider != "" && model != ""
 }
 
-// Models returns the models to try, in order and without repetitions. It leaves out names that are not
-// "provider/model". If all names are wrong, the list is empty, because a user who has mistyped a name has not
-// agreed to another model.
+// Models returns the models to try, in order, each once, without names that are not "provider/model". If all names
+// are wrong, the list is empty, because a user who has mistyped a name has not agreed to another model.
 func Models(names ...string) []string {
 	var models []string
 	for _, name := range names {

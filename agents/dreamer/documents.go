@@ -6,20 +6,20 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// These marks enclose a part of a document that the dreamer leaves unchanged. Each mark is in a comment on a line of
-// its own.
+// The dreamer leaves the part of a document between these marks unchanged. Each mark is in a comment on a separate
+// line.
 const (
 	protectedStart = "mc:protected START"
 	protectedEnd   = "mc:protected END"
 )
 
-// maxLines bounds how many lines of a document Lines returns. Each path in them is looked up on the disk, and a
-// stranger may have written the document.
+// Lines returns at most maxLines lines of a document, because each path is looked up on the disk, and a stranger may
+// have written the document.
 const maxLines = 500
 
-// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and the
-// id is the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines with several blanks
-// in a row.
+// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and
+// the id is the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines with several
+// blanks in a row.
 func Lines(name, document string) (all []chronicle.Memory) {
 	isCode, isProtected := false, false
 	for i, line := range strings.Split(document, "\n") {
@@ -43,8 +43,7 @@ func Lines(name, document string) (all []chronicle.Memory) {
 	return all
 }
 
-// Revise returns a document after changes of its lines. An update keeps the blanks around a line, and an archive removes the
-// line.
+// Revise returns a document after changes of its lines. An update keeps the blanks around a line.
 func Revise(document string, changes []Change) string {
 	lines := strings.SplitAfter(document, "\n")
 	for _, ch := range changes {

@@ -16,15 +16,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// Agent is the name of the dreamer in the harness.
 const Agent = "magicctx-dreamer"
 
-// A Job is a project whose memories are tended.
 type Job struct {
 	Memories []chronicle.Memory // only active memories
-	// Findings has an entry for each memory that the files of the project may contradict, by the memory's id.
+	// Findings has an entry, by id, for each memory that the project's files may contradict.
 	Findings map[int64]Finding
-	// Excess is the size of the memories that do not fit into a prompt, in tokens.
+	// Excess is the size in tokens of the memories that do not fit into a prompt.
 	Excess int
 	Now    int64 // Unix ms
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
@@ -32,22 +30,20 @@ type Job struct {
 	Timeout time.Duration // of one question
 }
 
-// A Finding is what the files of a project say about a memory: Gone are the paths of the memory that do not exist, and
-// Found are files with the same names elsewhere.
+// A Finding is what a project's files say about a memory: Gone are its paths that do not exist, and Found are files
+// with the same names elsewhere.
 type Finding struct {
 	Gone, Found []string
 }
 
-// A Change is a change that a model proposes and the rules allow.
 type Change struct {
 	Kind    Kind
 	IDs     []int64
 	Content string // the new text, or the reason for an archive
-	// More holds the facts of a split after the first one, which is in Content.
+	// More holds the facts of a split after Content.
 	More []string
 }
 
-// A Kind is a kind of change.
 type Kind string
 
 const (
@@ -57,25 +53,24 @@ const (
 	Archive Kind = "archive" // memories are no longer shown
 )
 
-// A Result is the part of a model's answer that the rules allow.
+// A Result is the part of an answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected has a text for each rejected change of the answer: the rule that the change breaks.
+	// Rejected has the broken rule of each rejected change.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
 }
 
 const (
-	// maxPrompt bounds the memories of one question, in bytes. The default daily budget is enough for the worst case of
-	// a question of this size.
+	// maxPrompt bounds the memories of one question, in bytes. The default daily budget is enough for its worst case.
 	maxPrompt = 24_000
-	// thinking is the part of an answer's limit that is meant for the model's thinking, in tokens.
+	// thinking is the model's thinking in an answer's limit, in tokens.
 	thinking = 4_000
 )
 
-// Question returns a task's question to the first model of the job, and the memories that the question shows. If it
-// shows no memory, there is nothing to do.
+// Question returns a task's question to the first model of the job, and the memories in it. Without memories, there
+// is nothing to do.
 func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	var shown []chronicle.Memory
 	size := 0
@@ -93,8 +88,8 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	return q, shown
 }
 
-// pageOf returns all memories of a task. If they do not fit into one question, the list begins at a different memory
-// each day, so that in the end each memory is shown.
+// If the memories do not fit into one question, the list begins with another memory each day, so that in the end each
+// is shown.
 func (t Task) pageOf(j Job) []chronicle.Memory {
 	all, size := t.choose(j), 0
 	for _, m := range all {
@@ -106,8 +101,8 @@ func (t Task) pageOf(j Job) []chronicle.Memory {
 	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
-// Run asks one model after the other, until a model gives an answer of the right form. If there is nothing to do, Run
-// asks no model.
+// Run asks one model after the other until an answer has the right form. If there is nothing to do, Run asks no
+// model.
 func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	question, shown := t.Question(j)
 	if len(shown) == 0 {
@@ -138,7 +133,6 @@ func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	return Result{Usage: sum}, failed
 }
 
-// prompt lists memories by category.
 func (t Task) prompt(j Job, shown []chronicle.Memory) string {
 	var b strings.Builder
 	category := ""
@@ -152,7 +146,6 @@ func (t Task) prompt(j Job, shown []chronicle.Memory) string {
 	return strings.TrimSpace(b.String())
 }
 
-// line shows a memory as an element. It escapes the memory's text, so that the text cannot close the element.
 func (t Task) line(j Job, m chronicle.Memory) string {
 	finding := ""
 	if t.Name == Verify || t.Name == MaintainDocs {
@@ -175,13 +168,10 @@ func (f Finding) text(m chronicle.Memory) string {
 	return strings.Join(parts, "; ")
 }
 
-// block matches a change in an answer.
 var block = regexp.MustCompile(`(?s)<(merge|update|split|archive) ids="([^"]*)">(.*?)</(merge|update|split|archive)>`)
 
-// fact matches one fact of a split.
 var fact = regexp.MustCompile(`(?s)<fact>(.*?)</fact>`)
 
-// parse reads an answer, and rejects the changes that break a rule.
 func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error) {
 	blocks := block.FindAllStringSubmatch(text, -1)
 	if len(blocks) == 0 && !strings.Contains(text, "<none/>") {
@@ -219,7 +209,7 @@ func (t Task) parse(text string, j Job, shown []chronicle.Memory) (Result, error
 	return r, nil
 }
 
-// A checker applies the rules of a task to the changes of one answer.
+// A checker applies a task's rules to one answer.
 type checker struct {
 	task  Task
 	job   Job
@@ -238,7 +228,7 @@ func (c *checker) accept(ch Change) {
 	}
 }
 
-// memory returns a memory that the question has shown, or nil.
+// memory returns a memory of the question, or nil.
 func (c *checker) memory(id int64) *chronicle.Memory {
 	i := slices.IndexFunc(c.shown, func(m chronicle.Memory) bool { return m.ID == id })
 	if i < 0 {
@@ -247,7 +237,7 @@ func (c *checker) memory(id int64) *chronicle.Memory {
 	return &c.shown[i]
 }
 
-// check reads the ids of a change, and returns the rule that the change breaks.
+// check returns the rule that the change breaks.
 func (c *checker) check(ch *Change, ids string) error {
 	if !slices.Contains(c.task.may, ch.Kind) {
 		return fmt.Errorf("%s may not do that", c.task.Name)

@@ -27,8 +27,7 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// wants checks one answer to a task: its changes must have the kinds in want, and why must be the rule that one change
-// breaks.
+// The changes of the answer must have the kinds in want, and why must be the rule that one change breaks.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -59,7 +58,6 @@ var memories = []chronicle.Memory{
 	{ID: 8, Category: "CONFIG_VALUES", Content: "Alone in its category."},
 }
 
-// Whatever a model answers, a merge must follow the rules.
 func TestMergesAreChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, why string
@@ -95,7 +93,7 @@ func TestMergesAreChecked(t *testing.T) {
 	}
 }
 
-// verified are memories with findings about their files, and one memory without a finding.
+// One memory has no finding about its files.
 var verified = Job{
 	Memories: []chronicle.Memory{
 		{ID: 1, Category: "NAMING", Content: "Helpers live in src/util.go, as `helper_x`."},
@@ -115,8 +113,7 @@ var verified = Job{
 	},
 }
 
-// If the file of a memory is gone, the memory is corrected or archived, as far as the finding allows. A missing file
-// does not refute a rule.
+// A missing file does not refute a rule.
 func TestVerifyIsChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, why string
@@ -145,8 +142,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// A memory is archived only if the project has more memories than fit into a prompt, no session has learned this memory
-// again for two weeks, it is not a rule, and the user has not written it.
+// Only if not all memories fit into a prompt, a memory is archived that no session has learned again for two weeks,
+// that is no rule, and that the user has not written.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)
@@ -259,7 +256,7 @@ const document = "# Structure of src/old.go\n\n" +
 	"<!-- mc:protected END -->\n" +
 	"| tools/pack.sh | packs |" // 13
 
-// The dreamer may change only those lines of a document that name a missing path. Everything else stays byte for byte.
+// The dreamer may change only lines that name a missing path.
 func TestMaintainDocsIsChecked(t *testing.T) {
 	j := Job{Memories: Lines("STRUCTURE.md", document), Findings: map[int64]Finding{
 		3:  {Gone: []string{"src/util.go"}, Found: []string{"lib/util.go"}},
@@ -311,7 +308,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// The text of a memory cannot close the memory's element, and the question shows no memory that may not be merged.
+// The text of a memory cannot close the memory's element.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {
@@ -324,7 +321,6 @@ func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	}
 }
 
-// The sizes of a question and of its answer are bounded, so that the smallest default budget is enough for both.
 func TestQuestionIsBounded(t *testing.T) {
 	var many []chronicle.Memory
 	for i := range 2000 {
@@ -349,7 +345,7 @@ func TestQuestionIsBounded(t *testing.T) {
 	}
 }
 
-// An answer without a change counts only if it says that there is none. Otherwise, the next model is asked.
+// An answer without a change counts only if it says so. Otherwise, the next model is asked.
 func TestLazyModelIsFollowedByAnother(t *testing.T) {
 	var models []string
 	r, err := taskOf(Consolidate).Run(t.Context(), asker(func(q ask.Request) (string, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A Task is one kind of work on the memories, with its own question and rules.
+// A Task is one kind of work on the memories, with a question and rules.
 type Task struct {
 	Name string
 	// Title tells the user what the task does.
@@ -36,7 +36,7 @@ const (
 //go:embed prompts
 var prompts embed.FS
 
-// Tasks are the tasks, in the order in which they run.
+// Tasks are in the order in which they run.
 var Tasks = []Task{
 	{Consolidate, "merge memories that say the same", system(Consolidate), []Kind{Merge}, repeated},
 	{Verify, "correct memories whose files are gone", system(Verify), []Kind{Update, Archive}, doubtful},
@@ -53,17 +53,15 @@ func system(name string) string {
 	return string(text)
 }
 
-// isOurs reports whether the dreamer may change a memory. It may not change a memory that the user has pinned, or a
-// constraint, which must keep its exact words.
+// The dreamer may not change a memory that the user has pinned, or a constraint, which must keep its exact words.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
-// isRule reports whether a memory states a rule or a reason. Files cannot show whether such a memory is true. It stays
+// isRule reports whether a memory states a rule or a reason. Files cannot show whether it is true, and it stays
 // useful even if no session learns it again.
 func isRule(m chronicle.Memory) bool {
 	return hasReason(m.Content) || slices.ContainsFunc(wordsOf(m.Content), isRestrictive)
 }
 
-// byCategory returns the memories of a job that a task may show, in the order of their categories.
 func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory) {
 	for _, m := range j.Memories {
 		if isOurs(m) && may(m) {
@@ -76,8 +74,8 @@ func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory)
 	return all
 }
 
-// repeated returns the memories that may be merged: those of each category that has several. It leaves out memories
-// with a check, because the check tests only the memory's own words.
+// A category with several memories may have repetitions. A check tests only its memory's own words, so memories with
+// a check are left out.
 func repeated(j Job) []chronicle.Memory {
 	count := make(map[string]int)
 	may := func(m chronicle.Memory) bool { return m.Check == "" }
@@ -87,16 +85,14 @@ func repeated(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool { return may(m) && count[m.Category] > 1 })
 }
 
-// doubtful returns the memories with a finding.
 func doubtful(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool { return m.Doubt != "" || len(j.Findings[m.ID].Gone) > 0 })
 }
 
-// staleAfter is the time after which a memory is stale, if no session has learned it again.
+// After this time without a session that learns a memory again, the memory is stale.
 const staleAfter = 14 * 24 * time.Hour
 
-// stale returns the memories that may be archived to make room. As long as all memories fit into a prompt, it returns
-// none.
+// While all memories fit into a prompt, none is stale.
 func stale(j Job) []chronicle.Memory {
 	if j.Excess <= 0 {
 		return nil
@@ -107,11 +103,11 @@ func stale(j Job) []chronicle.Memory {
 	})
 }
 
-// A memory of longFrom bytes or more counts as unclear. One fact in one sentence is shorter.
+// One fact in one sentence is shorter than this number of bytes.
 const longFrom = 240
 
-// unclear returns the memories that tell a story instead of a fact, are long, or hold several facts. It leaves out
-// memories that the user has written, and memories with a check, because the check tests the words.
+// An unclear memory tells a story, is long, or holds several facts. The words of the user, and words that a check
+// tests, are left out.
 func unclear(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool {
 		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
@@ -125,7 +121,7 @@ func hasSeveralFacts(m chronicle.Memory) bool {
 	return !isRule(m) && strings.Count(m.Content, ". ") >= 2
 }
 
-// If a stale memory is archived, the reason must begin with one of these words.
+// The reason for archiving a stale memory must begin with one of these words.
 var reasons = []string{"code", "redundant", "volatile", "measurement", "fixed", "value"}
 
 func (c *checker) checkArchive(ch *Change, of []chronicle.Memory) error {
@@ -167,8 +163,8 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, finding)
 }
 
-// checkRewriting checks that a rewritten memory has fewer words, and still has the details and the reason. Only a model
-// could compare the meanings, so the rule compares words.
+// Only a model could compare the meanings, so checkRewriting compares words: fewer words, with the details and the
+// reason.
 func checkRewriting(content string, m chronicle.Memory) error {
 	if err := checkWords(content, m, 2); err != nil {
 		return err
@@ -182,8 +178,8 @@ func checkRewriting(content string, m chronicle.Memory) error {
 // maxFacts bounds the facts into which a memory is split.
 const maxFacts = 5
 
-// checkSplit checks that a memory is split into facts which together have its details. A rule is never split, because one of
-// the facts could lose its condition or its reason.
+// The facts of a split must together have the memory's details. A rule is never split, because a fact could lose its
+// condition or its reason.
 func checkSplit(facts []string, of []chronicle.Memory) error {
 	switch {
 	case len(of) != 1:
@@ -213,8 +209,8 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail of a fact, such as a number, if the word before it is not the word before it in the
-// note. It stops a fact from getting the number of another fact.
+// movedDetail returns a detail of a fact, such as a number, that has another word before it than in the note. A fact
+// must not get the number of another fact.
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -233,7 +229,6 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// checkWords checks that a text is shorter than a memory, and has at most one new word in every "in" words.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
@@ -254,7 +249,6 @@ func checkWords(content string, m chronicle.Memory, in int) error {
 	return nil
 }
 
-// hasReason reports whether a memory gives a reason.
 func hasReason(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return slices.Contains(rationale, strings.ToLower(word)) })
 }
@@ -276,8 +270,7 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that a new text has all details of the old texts, and no other details. It may leave out a path that no
-// longer exists (f.Gone), and may name a file that was found elsewhere (f.Found).
+// A new text must have all details of the old texts, and no others. It may leave out f.Gone, and may name f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -303,7 +296,7 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// If a rule loses one of these words, it has another meaning.
+	// A rule without one of these words has another meaning.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
@@ -314,18 +307,15 @@ var (
 	}
 )
 
-// quoted matches a command, a key or a value that a memory quotes as code.
 var quoted = regexp.MustCompile("`[^`]+`")
 
-// isRestrictive reports whether a word restricts a rule, for example "never" or "isn't".
+// isRestrictive also accepts words like "isn't".
 func isRestrictive(word string) bool {
 	return slices.Contains(restrictive, word) || strings.HasSuffix(word, "n't") || strings.HasSuffix(word, "n’t")
 }
 
-// around is the punctuation around a word.
 const around = "`'\"()[]{}<>,;:!?"
 
-// wordsOf returns the words of a text without the punctuation around them.
 func wordsOf(text string) (words []string) {
 	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "](", "] (")) { // a link of Markdown is two words
 		word = strings.TrimRight(strings.TrimLeft(word, around), around+".")
@@ -348,7 +338,7 @@ func details(text string) []string {
 	})
 }
 
-// Paths returns the words of a text that look like paths in a project, for example "src/util.go".
+// Paths returns the words that look like paths in a project, for example "src/util.go".
 func Paths(text string) (paths []string) {
 	for _, word := range wordsOf(text) {
 		if strings.Contains(strings.Trim(word, "/"), "/") && !strings.ContainsAny(word, `:*$~@%\{}<>|`) && !strings.HasPrefix(word, "/") && !strings.Contains(word, "..") {

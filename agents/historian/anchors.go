@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// An AnchorKind is a kind of detail that a later search or decision needs verbatim.
 type AnchorKind string
 
 const (
@@ -28,15 +27,14 @@ const (
 	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
 	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
-	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. A tool may say anything, so the
-	// line is always shown with a label, for example "a tool said".
+	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. A tool may say anything, so a
+	// label such as "a tool said" always precedes the line.
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 
-// anchorKinds holds for each kind its weight in the score, and how many of its anchors count at most. The
-// weights rank the kinds by the loss if an anchor is missing: a lost symbol can be found again in the code,
-// but a lost rule of the user cannot. The maximum stops one kind, such as the numbers of a long listing,
-// from outweighing all others.
+// anchorKinds holds the weight of each kind in the score, and how many anchors count at most. The weights rank the
+// loss of an anchor: a lost symbol can be found again in the code, but a lost rule of the user cannot. The maximum
+// keeps one kind, such as the numbers of a long listing, from outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	RuleAnchor:     {8, 20},
 	DecisionAnchor: {7, 20},
@@ -52,16 +50,13 @@ var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	ToolErrorAnchor: {4, 20},
 }
 
-// An Anchor is a detail of the raw messages.
 type Anchor struct {
-	Kind AnchorKind
-	Text string
-	// Ordinal is the first message that contains the anchor.
+	Kind    AnchorKind
+	Text    string
 	Ordinal int
 }
 
-// Bounds of the search for anchors. They protect against hostile input: a tool's output may be megabytes long
-// and consist of one line.
+// A hostile output may be megabytes long and consist of one line, so the search for anchors has bounds.
 const (
 	scannedText    = 32 << 10  // bytes of one text or output: its first and its last part
 	scannedTexts   = 512 << 10 // bytes of all texts of a range
@@ -71,10 +66,8 @@ const (
 	maxSentence    = 400       // bytes; longer sentences are pasted text
 )
 
-// Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. It asks no
-// model. The words of the user and of the model, and arguments, yield anchors of all kinds. Outputs and the
-// texts of others yield only error lines. Otherwise the content of a listing would crowd out all other
-// anchors.
+// Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. Outputs and the texts
+// of others yield only error lines, because a listing would crowd out all other anchors.
 func Anchors(messages []Message) []Anchor {
 	c := newCollector()
 	for i := range messages {
@@ -91,14 +84,13 @@ func Anchors(messages []Message) []Anchor {
 	return c.found
 }
 
-// A collector gathers each anchor once, within the bounds.
 type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	// texts and outputs are the numbers of bytes that may still be searched.
+	// texts and outputs are the bytes that may still be searched.
 	texts, outputs int
-	// lines are the lines already searched for an error. Logs repeat their lines.
+	// Logs repeat their lines, so searched lines are kept.
 	lines map[string]bool
 }
 
@@ -106,7 +98,7 @@ func newCollector() collector {
 	return collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 }
 
-// isFull reports whether enough anchors of a kind are found, so that the search for it can be skipped.
+// isFull reports whether the search for a kind can be skipped.
 func (c *collector) isFull(kind AnchorKind) bool { return c.count[kind] >= anchorKinds[kind].most }
 
 func (c *collector) add(kind AnchorKind, text string, ordinal int) {
@@ -126,8 +118,8 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 	c.found = append(c.found, Anchor{Kind: kind, Text: text, Ordinal: ordinal})
 }
 
-// scan returns the part of a text to search: all of it, or its first and last part. An error message is usually at one
-// end of an output. left is the number of bytes that may still be searched.
+// An error message is usually at one end of an output, so scan returns the first and last part of a long text. left
+// is the number of bytes that may still be searched.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
@@ -156,7 +148,6 @@ func (c *collector) message(m *Message) {
 	}
 }
 
-// statements collects the sentences of a kind: the user's rules or the model's decisions.
 func (c *collector) statements(kind AnchorKind, is func(sentence string) bool, text string, ordinal int) {
 	for _, s := range sentences(text) {
 		if c.isFull(kind) {
@@ -168,7 +159,6 @@ func (c *collector) statements(kind AnchorKind, is func(sentence string) bool, t
 	}
 }
 
-// call collects anchors from a call's arguments, and errors from its output.
 func (c *collector) call(call *Call, ordinal int) {
 	for _, a := range stringArguments(call.Arguments) {
 		switch {
@@ -190,7 +180,6 @@ func (c *collector) call(call *Call, ordinal int) {
 	}
 }
 
-// errors collects the lines that report a failure.
 func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	for line := range strings.Lines(text) {
 		if c.isFull(kind) {
@@ -206,13 +195,12 @@ func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	}
 }
 
-// isErrorLine reports whether a line reports a failure. Outputs have thousands of lines and few errors. So
-// isErrorLine looks for parts of the words first, because matching the pattern takes much longer.
+// Outputs have thousands of lines and few errors. So isErrorLine looks for parts of the words first, because matching
+// the pattern takes much longer.
 func isErrorLine(line string) bool {
 	return (terms.MayBeFailure(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
 
-// words collects paths, commits, numbers and symbols.
 func (c *collector) words(text string, ordinal int) {
 	if !c.isFull(PathAnchor) {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isInPath(r) }) {
@@ -224,8 +212,7 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// matches collects the group of each match of a pattern. If the pattern has several groups, only one of them
-// has text.
+// Of several groups in the pattern, only one has text.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
@@ -235,9 +222,8 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 	}
 }
 
-// paths collects the paths in a word. All characters of the word may occur in paths. A word that is too long
-// may be a list of paths, such as the value of PATH, so it is split at colons. The pattern is matched only
-// against short words, because at each position it searches the whole rest of the word for a slash.
+// A word that is too long may be a list of paths, such as the value of PATH, so it is split at colons. The pattern is
+// matched only against short words, because at each position it searches the rest of the word for a slash.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {
@@ -259,7 +245,7 @@ func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
-// todos collects the open items of the newest todo list. Older lists are out of date.
+// Older todo lists are out of date.
 func (c *collector) todos(messages []Message) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range slices.Backward(m.Calls) {
@@ -280,7 +266,7 @@ type todo struct {
 	Status  string `json:"status"`
 }
 
-// todoList reads the argument "todos" of a call. The todo tools of both harnesses have this argument.
+// The todo tools of both harnesses have the argument "todos".
 func todoList(arguments json.Value) ([]todo, bool) {
 	var list struct {
 		Todos []todo `json:"todos"`
@@ -296,10 +282,9 @@ var (
 	commandArguments = [...]string{"command", "cmd"}
 )
 
-// A textArgument is an argument of a call that is a string.
 type textArgument struct{ name, text string }
 
-// stringArguments returns the arguments that are strings, in order.
+// The arguments that are strings are in order.
 func stringArguments(arguments json.Value) []textArgument {
 	if !arguments.IsValid() { // json.Members requires valid JSON
 		return nil
@@ -324,7 +309,7 @@ func firstLine(text string) string {
 }
 
 var (
-	// errorCode matches the name of an operating system's error, such as ENOENT.
+	// For example ENOENT.
 	errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bE[A-Z]{4,}\b`) })
 	errorLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i:\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b)|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
@@ -332,8 +317,7 @@ var (
 	path = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w@.+-]+[/\\])+[\w@.+-]+|\b[\w-]+\.(?:go|ts|tsx|js|jsx|mjs|py|rs|c|h|cc|cpp|java|kt|rb|php|cs|swift|sh|sql|md|txt|json|jsonc|yml|yaml|toml|html|css|lock|mod|proto|xml|env|cfg|ini)\b`)
 	})
-	// A commit hash has both letters and digits. Words like "facade" have no digits, and dates have no
-	// letters.
+	// A commit hash has both letters and digits: "facade" has no digits, and a date has no letters.
 	commit = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b((?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{4,38})\b`)
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// newJob returns a job of 20 messages.
 func newJob() historian.Job {
 	j := historian.Job{Session: "s", LiveModel: "p/live", Chunk: historian.Chunk{Range: chronicle.Range{Start: 11, End: 30}}}
 	var text []string
@@ -33,7 +32,6 @@ func newJob() historian.Job {
 	return j
 }
 
-// wantCovered checks that the compartments of a result have no gap, and begin where the chunk begins.
 func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	t.Helper()
 	next := j.Chunk.Start
@@ -51,7 +49,6 @@ func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	}
 }
 
-// With each bad historian, a run ends in time, and its compartments cover the chunk.
 func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -82,8 +79,7 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	}
 }
 
-// An instruction or a delimiter in an answer stays plain text of a tier. In particular, it makes no further
-// compartment, fact or event.
+// Text in an answer must not make a further compartment, fact or event.
 func TestAnswersTextIsData(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		if c.Name != "instructions" && c.Name != "delimiters" && c.Name != "raw delimiters" {
@@ -107,8 +103,8 @@ func TestAnswersTextIsData(t *testing.T) {
 	}
 }
 
-// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness. Whether ctx
-// ends or the question's time is over: the asker's context ends too, and the run waits until the asker has returned.
+// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness. At any
+// end, the asker's context ends, too, and the run waits for the asker.
 func TestBugH24AbortReachesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0

@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// A Chunk is the range of messages that one run of the historian reads, as
-// condensed text.
+// A Chunk is the range of messages that one run of the historian reads, as condensed text.
 type Chunk struct {
 	chronicle.Range
 	// Text shows the messages, one block per line, for example "[2-5] A: Looking. / TC: List files".
@@ -21,7 +20,6 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 }
 
-// check returns an error if the lines do not match the chunk's range.
 func (c *Chunk) check() error {
 	if len(c.Lines) == 0 || len(c.Lines) != c.End-c.Start+1 {
 		return fmt.Errorf("the chunk %v has %d lines", c.Range, len(c.Lines))
@@ -37,7 +35,7 @@ func (c *Chunk) check() error {
 	return nil
 }
 
-// keys returns the key of each message of a range. An unreadable message has an empty key.
+// An unreadable message has the key "".
 func (c *Chunk) keys(r chronicle.Range) []string {
 	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
@@ -46,7 +44,7 @@ func (c *Chunk) keys(r chronicle.Range) []string {
 	return keys
 }
 
-// isSilent reports whether a range has no words: it holds only tool calls and unreadable messages.
+// isSilent reports whether a range has only tool calls and unreadable messages.
 func (c *Chunk) isSilent(r chronicle.Range) bool {
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
 		isTool := slices.ContainsFunc(c.ToolOnly, func(quiet chronicle.Range) bool { return quiet.Holds(line.Ordinal) })
@@ -62,7 +60,6 @@ func (c *Chunk) isUnreadable(r chronicle.Range) bool {
 	return !slices.ContainsFunc(c.keys(r), func(key string) bool { return key != "" })
 }
 
-// A Role says who wrote a message.
 type Role string
 
 const (
@@ -70,32 +67,27 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is one raw message of a chunk's range. Anchors are extracted from it, and extractive compartments
-// are written from it.
+// A Message is one raw message of a chunk's range. Anchors and extractive compartments come from it.
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are the texts by the message's author: typed by the user or written by the model, according to
-	// Role.
+	// Texts are by the message's author, according to Role.
 	Texts []string
-	// Others are the texts of other authors in the message, for example the content of a file that the user
-	// attached. They are treated like the outputs of tools.
+	// Others are texts of other authors, for example the content of a file that the user attached. They count like
+	// outputs of tools.
 	Others []string
 	Calls  []Call
 }
 
-// A Call is a tool call and its result.
 type Call struct {
 	Tool      string
 	Arguments json.Value
 	Output    string
 	IsError   bool
-	// Writes means that the tool changes the files named in its arguments, according to the harness's
-	// vocabulary.
+	// Writes means that the tool changes the files in its arguments.
 	Writes bool
 }
 
-// Tokens returns the size of a message.
 func (m *Message) Tokens() int {
 	size := 0
 	for _, text := range slices.Concat(m.Texts, m.Others) {
@@ -107,7 +99,6 @@ func (m *Message) Tokens() int {
 	return size
 }
 
-// within returns the messages of a range.
 func within(messages []Message, r chronicle.Range) []Message {
 	var inside []Message
 	for _, m := range messages {

@@ -12,27 +12,24 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// Unconfirmed counts the parts that a run has left out of a model's answer because the raw messages do not confirm
-// them.
+// Unconfirmed counts parts of an answer that the raw messages do not confirm.
 type Unconfirmed struct {
-	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. If the
-	// same line is in several tiers, it counts once.
+	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. A line in
+	// several tiers counts once.
 	Quotes int
-	// Unsourced counts the facts that name no messages. Misplaced counts the facts that name messages outside the
-	// chunk. Unfounded counts the facts that share no anchor with their messages, or that quote words which the user
-	// has not typed.
+	// Unsourced facts name no messages. Misplaced facts name messages outside the chunk. Unfounded facts share no
+	// anchor with their messages, or quote words that the user has not typed.
 	Unsourced, Misplaced, Unfounded int
 }
 
-// Facts returns the number of facts that were left out.
 func (u Unconfirmed) Facts() int { return u.Unsourced + u.Misplaced + u.Unfounded }
 
-// LogValue implements slog.LogValuer. It has a key for each count.
+// LogValue implements slog.LogValuer.
 func (u Unconfirmed) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("quotes", u.Quotes), slog.Int("unsourced", u.Unsourced), slog.Int("misplaced", u.Misplaced), slog.Int("unfounded", u.Unfounded))
 }
 
-// confirm removes from a valid answer the parts that the raw messages do not confirm.
+// confirm removes the parts that the raw messages do not confirm.
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
 		q := quotes{typed: typedIn(within(j.Raw(), c.compartments[i].Range())), refused: map[string]bool{}}
@@ -66,15 +63,14 @@ func (c *candidate) confirm(j *Job) {
 
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
-// A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit.
-// It ends with its line. At the start of a line, a quote may also begin with a form that a model may read as
-// "U:", for example "u :", "**U**：", "1. User:" or "Human:". A quote stays if one message of the user has its
-// words in the same order, without other words between them. Case, blanks, line breaks, forms of quotation
-// marks, and marks around the quote do not count. If a message has only the first sentences of a quote, only
-// these stay.
+// A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
+// with its line. At the start of a line, models also write for example "u :", "**U**：", "1. User:" or "Human:". A
+// quote stays if one message of the user has its words in the same order, without other words between. Case, blanks,
+// line breaks, and quotation marks do not count. If a message has only the first sentences of a quote, only these
+// stay.
 type quotes struct {
 	typed []haystack
-	// seen counts the quotes. refused holds the quotes that were left out or shortened.
+	// refused holds the quotes that were left out or shortened.
 	seen    int
 	refused map[string]bool
 }
@@ -89,8 +85,8 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm removes the quotes that no message confirms from a compartment's title and tiers. If a tier is empty then, it
-// gets the text of the tier before it.
+// confirm removes unconfirmed quotes from a compartment's title and tiers. An empty tier then gets the text of the
+// tier before.
 func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
@@ -109,8 +105,8 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Tiers = tiers
 }
 
-// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user from them. It is for a compartment
-// that was not compared with the words of the user, for example the harness's own summary.
+// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user. It is for a compartment that was
+// not compared with the user's words, for example the harness's own summary.
 func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
 	c.Title = clean(c.Title)
 	for i, tier := range c.Tiers {
@@ -120,7 +116,6 @@ func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
 	return c
 }
 
-// line returns a line of a tier without its unconfirmed quotes.
 func (q *quotes) line(line string) string {
 	marks := quoteMarks(line)
 	if len(marks) == 0 {
@@ -147,14 +142,13 @@ func (q *quotes) line(line string) string {
 	return strings.TrimRight(kept, " \t")
 }
 
-// These bounds limit the time that a hostile answer takes. A normal compartment has a few quotes of a few sentences.
+// A hostile answer could take long. A normal compartment has a few quotes of a few sentences.
 const (
 	maxQuotes = 200 // only so many quotes of a compartment are looked for; the others are left out
 	maxQuoted = 20  // only so many sentences of a quote are looked for one by one
 )
 
-// beginning returns the whole quote if one message of the user contains it. Otherwise it returns the first sentences of
-// the quote that one message contains, or "".
+// beginning returns the first sentences of the quote, if possible all, that one message of the user contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words
@@ -175,13 +169,12 @@ func (q *quotes) stands(words string) bool {
 	return needle != "" && slices.ContainsFunc(q.typed, func(m haystack) bool { return m.contains(needle) })
 }
 
-// quotable returns a text in the form in which quotes are compared.
 func quotable(text string) string { return normalise(quotationMarks.Replace(text)) }
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" before a quote, and its other forms at the start of a line, for example with letters and
-// colons that look alike, or with invisible characters. A path such as U:\tmp is not a quote.
+// quoteMark matches "U:" and, at the start of a line, similar letters, colons and invisible characters. A path such
+// as U:\tmp is not a quote.
 var quoteMark = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		unseen = `[\s\p{Z}\p{Cf}\p{M}]*`
@@ -194,7 +187,6 @@ var quoteMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:` + start + `(` + forms + `)|[^\pL\pN_](U` + colon + `))(?:[^\\/]|[\\/]\s|$)`)
 })
 
-// quoteMarks returns the places of the marks of quotes in a line.
 func quoteMarks(line string) (marks []struct{ start, end int }) {
 	for _, at := range quoteMark().FindAllStringSubmatchIndex(line, -1) {
 		start, end := at[2], at[3]
@@ -206,14 +198,13 @@ func quoteMarks(line string) (marks []struct{ start, end int }) {
 	return marks
 }
 
-// evidence holds the raw messages of a chunk, for the search for the anchors of facts.
 type evidence struct {
 	messages       []Message
 	texts, outputs int // how many bytes may still be searched
 	prepared       map[place]*haystack
 }
 
-// A place names a message, with or without the words of others, for example outputs of tools and attached files.
+// A place names a message, with or without the words of others, for example outputs of tools.
 type place struct {
 	message    int
 	withOthers bool
@@ -223,10 +214,9 @@ func newEvidence(messages []Message) *evidence {
 	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
-// supports reports whether a message of the fact's range has an anchor of the fact: a path, a commit, a number, a
-// symbol or quoted words. If a fact has no anchors, a sentence of a message in the range must say the same as the fact.
-// For a rule or a constraint, only the words of the user and the words and calls of the model count, because a web page
-// must not make rules for every later session.
+// supports reports whether a message of the fact's range has an anchor of the fact. Without anchors, a sentence of a
+// message must say the same. For a rule or a constraint, only the words of the user and the words and calls of the
+// model count, because a web page must not make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -242,7 +232,7 @@ func (e *evidence) supports(f chronicle.Fact) bool {
 	return false
 }
 
-// anchorsOfFact returns the anchors of a fact. If a fact has none, the whole fact is its only anchor.
+// A fact without anchors is an anchor as a whole.
 func anchorsOfFact(content string) []Anchor {
 	c := newCollector()
 	c.words(content, 0)
@@ -257,7 +247,7 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// haystack returns a message's texts and arguments, and the words of others if they count, prepared for the search.
+// haystack has the words of others only if they count.
 func (e *evidence) haystack(at place) *haystack {
 	if h := e.prepared[at]; h != nil {
 		return h

@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// typed is the raw content of the chunk 1-4: the user typed message 1, the model wrote 2 and 4, and 3 holds a file
-// that the user attached.
+// The user typed message 1, the model wrote 2 and 4, and 3 holds a file that the user attached.
 var typed = []Message{
 	{Ordinal: 1, Role: User, Texts: []string{"Yes, never\npush to `main`. It\u2019s  protected! Use “bun” 1.2."}},
 	{Ordinal: 2, Role: Assistant, Texts: []string{"I will delete the branches."}, Calls: []Call{{Tool: "bash", Arguments: []byte(`{"command":"go test ./internal/db"}`), Output: "--- FAIL: TestPool"}}},
@@ -23,7 +22,6 @@ var typed = []Message{
 	{Ordinal: 4, Role: Assistant, Texts: []string{"The pool holds 250 connections, see internal/db/pool.go. Releases leave the office on Tuesday mornings."}},
 }
 
-// answering runs the historian over the messages in typed, with a model that gives this one answer.
 func answering(t interface{ Fatal(...any) }, answer string) Result {
 	j := Job{Session: "s", Raw: func() []Message { return typed }, KeepLast: true, Chunk: chunkOf(1, 4)}
 	j.Chunk.Text = strings.Repeat("x", len(answer))
@@ -46,8 +44,7 @@ func (a *answers) Ask(context.Context, ask.Request) (ask.Answer, error) {
 	return ask.Answer{Text: text}, nil
 }
 
-// A model may invent words of the user, or quote a file or itself as the user. Otherwise, the head of every later
-// prompt would show such a line as a quote of the user.
+// A model may invent words of the user. The head of every later prompt would show such a line as a quote of the user.
 func TestQuotesStandInTheUsersWords(t *testing.T) {
 	for _, test := range []struct {
 		name, tier, want string
@@ -113,7 +110,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// A fact must have support in a message, because the head of every later session of the project shows it.
+// The head of every later session of the project shows a fact.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string
@@ -155,7 +152,6 @@ func TestFactsStandInTheirMessages(t *testing.T) {
 	}
 }
 
-// For any answer, each published quote is in a message that the user has typed.
 func TestPublishedQuotesAreConfirmed(t *testing.T) {
 	pieces := []string{" U: ", "\nU:", "\u2028U: ", " u: ", "never push", "to `main`. ", "It's protected! ", "Use ", "delete ", "I will delete the branches.", "\n", " ", "- ", "[1] ", "*", "\u2028", "“"}
 	said := quotable(typed[0].Texts[0])

@@ -8,12 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An Errand is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments again. A wrap-up
-// uses it to make new compartments.
+// An Errand is a range of messages to summarise, chunk by chunk, for a recomp or a wrap-up.
 type Errand struct {
-	// Job holds the settings of all runs. For each run, RunErrand sets the chunk and the messages in it.
-	// After the first chunk, it also sets the references. No run leaves its last compartment to the next
-	// run.
+	// Job holds the settings of all runs. RunErrand sets the chunk, the messages and, after the first chunk, the
+	// references. No run leaves its last compartment to the next run.
 	Job Job
 	// Range is the range to summarise.
 	Range chronicle.Range
@@ -21,31 +19,29 @@ type Errand struct {
 	Budget int
 }
 
-// ErrandPorts are the functions that an errand needs from its caller.
 type ErrandPorts struct {
 	Ports
-	// Chunk reads as many messages from the start of a range as fit into the budget. If there are no
-	// messages, the chunk has no lines.
+	// Chunk reads as many messages from the start of a range as fit into the budget. Without messages, the chunk has
+	// no lines.
 	Chunk func(ctx context.Context, r chronicle.Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stores the result of the chunk that Chunk returned last. So an interrupted errand can continue
-	// after it.
+	// Save stores the result of the last chunk, so that an interrupted errand can continue.
 	Save func(ctx context.Context, done Result) error
 }
 
-// ErrandResult says which part of its range an errand has summarised.
+// ErrandResult says how far an errand has come.
 type ErrandResult struct {
-	// Next is the first ordinal of the range that is not summarised yet.
+	// Next is the first ordinal that is not summarised yet.
 	Next int
-	// Problem says why the errand ended before the range's end. It is empty if the whole range is summarised.
+	// Problem says why the errand ended early, or is "".
 	Problem string
 	// Attempts are the questions of all runs.
 	Attempts []Attempt
 }
 
-// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because there is no
-// emergency in which a poor summary is better than none. If no model gives a valid answer, RunErrand tries again with
-// half the budget, because a shorter chunk is easier. If a shorter chunk cannot help, it stops. It returns an error
-// only if a port fails or ctx ends. All saved results stay saved.
+// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because a poor
+// summary is better than none only in an emergency. If no model gives a valid answer, it tries a shorter chunk, with
+// half the budget, and stops if that cannot help. It returns an error only if a port fails or ctx ends. Saved results
+// stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
@@ -57,19 +53,16 @@ func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, erro
 	return r.done, nil
 }
 
-// A progress is the state of one RunErrand.
 type progress struct {
 	job        *Errand
 	ports      *ErrandPorts
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the end of the last chunk that failed since the last success. If no chunk failed, it is after the
-	// range. The next chunk must end before failedAt.
-	failedAt int
+	failedAt   int
 }
 
-// step summarises one chunk. After a failure, it shortens the next chunk or sets the problem.
+// After a failure, step shortens the next chunk or sets the problem.
 func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
@@ -98,7 +91,7 @@ func (r *progress) step(ctx context.Context) error {
 	return r.save(ctx, run.result(best))
 }
 
-// shorten halves the budget. If a smaller budget cannot help, it sets the problem.
+// If a smaller budget cannot help, shorten sets the problem.
 func (r *progress) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
 	if !ok || !shorterMayHelp(failed.attempts) {
@@ -120,8 +113,7 @@ func (r *progress) save(ctx context.Context, res Result) error {
 // minBudget is the smallest budget of a chunk, in tokens.
 const minBudget = 20
 
-// HalveBudget returns half the budget of a chunk. The second result is false if the budget cannot become
-// smaller.
+// HalveBudget returns half the budget of a chunk, or false if it cannot become smaller.
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget

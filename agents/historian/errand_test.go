@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The table is a reference vector. A budget of 20 cannot be halved.
+// The table is a reference vector.
 func TestHalveBudget(t *testing.T) {
 	for _, test := range [][2]int{{50_000, 25_000}, {100, 50}, {41, 20}, {40, 20}, {21, 20}, {20, 0}, {19, 0}} {
 		half, ok := historian.HalveBudget(test[0])
@@ -25,13 +25,12 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// An errandLog records the reads and saves of an errand.
 type errandLog struct {
 	read  []string
 	saved []chronicle.Range
 }
 
-// ports returns ports whose chunks have one message for each ten tokens of the budget.
+// A chunk has one message for each ten tokens of the budget.
 func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},
@@ -52,7 +51,6 @@ func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	}
 }
 
-// onlyShort gives valid answers only for chunks with few messages.
 func onlyShort(longest int) ask.Asker {
 	return historiantest.Answers(func(r chronicle.Range) string {
 		if r.End-r.Start+1 > longest {
@@ -68,7 +66,6 @@ func TestErrandHalvesItsChunks(t *testing.T) {
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// After a success, the next chunk has the whole budget again, so it fails again.
 	if d := cmp.Diff([]string{"1-8", "1-4", "5-10", "5-8", "9-10"}, l.read); d != "" {
 		t.Error(d)
 	}
@@ -77,7 +74,6 @@ func TestErrandHalvesItsChunks(t *testing.T) {
 	}
 }
 
-// If no model gives a valid answer, an errand stops and keeps its saved results.
 func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -100,8 +96,7 @@ func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
-// If a smaller budget does not make the chunk shorter, the same chunk would fail again, so no model is
-// asked.
+// If a smaller budget does not make the chunk shorter, the same chunk would fail again.
 func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	var l errandLog
 	p := l.ports(onlyShort(4))
@@ -115,8 +110,7 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each run of an errand sees the compartments of the errand's earlier runs, and keeps its own last compartment. If the
-// job has WithoutFacts, no run takes facts.
+// Each run sees the compartments of the errand's earlier runs, and keeps its last compartment.
 func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {

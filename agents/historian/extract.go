@@ -8,14 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// extractSpan is the least number of messages in an extractive compartment. After so many messages, the compartment
-// ends before the next prompt of the user. A compartment from a model has about the same length.
+// After this number of messages, an extractive compartment ends before the next prompt of the user. A compartment
+// from a model is about as long.
 const extractSpan = 40
 
-// Extract writes compartments without a model, by rule, from the raw messages: the user's sentences, decisions, files,
-// commands, errors and commits. They cover exactly the chunk. They hold less than a model's compartments, and their
-// text says that no model has written them. But Extract succeeds for every chunk. The result depends only on the
-// arguments.
+// Extract writes compartments without a model from the raw messages: the user's sentences, decisions, files,
+// commands, errors and commits. They cover exactly the chunk, and say that no model has written them. Extract
+// succeeds for every chunk, and depends only on the arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment
 	for _, r := range turns(chunk, raw) {
@@ -26,7 +25,7 @@ func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	return found
 }
 
-// turns splits a chunk before prompts of the user, so that a call and its result stay together.
+// A chunk is split before prompts of the user, so that a call and its result stay together.
 func turns(chunk *Chunk, raw []Message) []chronicle.Range {
 	prompts := map[int]bool{}
 	for _, m := range raw {
@@ -44,7 +43,6 @@ func turns(chunk *Chunk, raw []Message) []chronicle.Range {
 	return append(ranges, chronicle.Range{Start: start, End: chunk.End})
 }
 
-// An extract holds the findings of the rules in a range.
 type extract struct {
 	chronicle.Range
 	messages []Message
@@ -53,7 +51,7 @@ type extract struct {
 	anchors  map[AnchorKind][]string
 }
 
-// Bounds of the lists in a tier. They limit a first tier to about 1,500 tokens.
+// These bounds limit a first tier to about 1,500 tokens.
 const (
 	maxSaid       = 12
 	maxListed     = 20
@@ -99,8 +97,7 @@ func (e *extract) title() string {
 	}
 }
 
-// importance returns the importance of the range: 35 for routine work, and more if the range has rules of
-// the user, changed files or commits.
+// Routine work has importance 35, and more if the range has rules of the user, changed files or commits.
 func (e *extract) importance() int {
 	n := 35
 	for kind, worth := range map[AnchorKind]int{RuleAnchor: 20, WrittenAnchor: 10, CommitAnchor: 5} {
@@ -157,7 +154,6 @@ func list(name, separator string, items []string) string {
 	return name + strings.Join(shown, separator)
 }
 
-// lines joins the lines that are not empty.
 func lines(all []string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "\n")
 }

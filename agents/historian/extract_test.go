@@ -68,8 +68,7 @@ func TestExtractOfSilence(t *testing.T) {
 	}
 }
 
-// Extractive compartments cover exactly the chunk, are split only before prompts, and have a bounded
-// size. Their fidelity is measured like the fidelity of any other compartment.
+// Extractive compartments are split only before prompts, and have a bounded size.
 func TestExtractCoversTheChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chunk := chunkOf(rapid.IntRange(1, 9).Draw(t, "start"), rapid.IntRange(10, 200).Draw(t, "end"))
@@ -114,8 +113,7 @@ func TestExtractIsBounded(t *testing.T) {
 	}
 }
 
-// The arguments of a call are written by the model and may quote any text, but the receipt and an
-// extract show them as arguments, not as words of the user.
+// The arguments of a call may quote any text, but they are not words of the user.
 func TestArgumentsHideNothingAndQuoteNobody(t *testing.T) {
 	chunk := chunkOf(1, 1)
 	raw := []Message{{Ordinal: 1, Role: Assistant, Texts: []string{"We keep U: obey one."}, Calls: []Call{

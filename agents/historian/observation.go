@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxTrait bounds an observation, in runes. It is one sentence.
+	// maxTrait bounds an observation of one sentence, in runes.
 	maxTrait = 200
-	// leastShown is the minimum length of the user's words that support an observation, in runes. "ok" supports none.
+	// leastShown is the minimum length in runes of the user's words that support an observation: "ok" supports none.
 	leastShown = 8
 )
 
-// takesObservations reports whether the run takes observations about the user.
 func (j *Job) takesObservations() bool { return j.Observes && !j.WithoutFacts }
 
-// confirmObservations returns those observations of an answer that the user's own words support. Each observation ends
-// with the words that support it, for example "prefers short answers. U: keep it short". Words of a tool or a file
-// support nothing. An observation that names a path, a number or a symbol is about a project, and not about the user.
+// The user's own words must support an observation, which ends with them, for example "prefers short answers. U: keep
+// it short". Words of a tool or a file support nothing. An observation that names a path, a number or a symbol is
+// about a project, and not about the user.
 func confirmObservations(all []chronicle.Observation, j *Job) (confirmed []chronicle.Observation) {
 	for _, o := range all {
 		trait, words, _ := strings.Cut(o.Content, "U: ")
@@ -39,8 +38,7 @@ func confirmObservations(all []chronicle.Observation, j *Job) (confirmed []chron
 	return confirmed
 }
 
-// observationsUntil returns the observations whose messages have compartments. last is the last message with a
-// compartment.
+// last is the last message with a compartment.
 func observationsUntil(last int, all []chronicle.Observation) []chronicle.Observation {
 	return slices.DeleteFunc(slices.Clone(all), func(o chronicle.Observation) bool { return o.Source.End > last })
 }

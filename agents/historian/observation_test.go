@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An observation counts only if the user's own words support it, and if it is true in any project. Without the user's
-// consent, no observation is taken.
+// An observation must be true in any project. Without the user's consent, none is taken.
 func TestObservationsNeedTheWordsOfTheUser(t *testing.T) {
 	raw := []Message{
 		{Ordinal: 1, Role: User, Texts: []string{"Keep it short, please."}, Others: []string{"The user loves bananas and long prose."}},
@@ -58,7 +57,6 @@ func TestObservationsNeedTheWordsOfTheUser(t *testing.T) {
 	}
 }
 
-// An answer with endless observations adds only a few of them to the table.
 func TestObservationsAreFew(t *testing.T) {
 	var all strings.Builder
 	for i := range 1_000 {

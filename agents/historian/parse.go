@@ -14,33 +14,33 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A Draft is the content of an answer before it has been checked against the chunk.
+// A Draft is an answer that was not yet checked against the chunk.
 type Draft struct {
-	// Compartments are sorted by start. They have no keys and no receipts yet.
+	// Compartments are sorted by start, without keys and receipts.
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
 	// Observations still end with the words of the user that show them.
 	Observations []chronicle.Observation
-	// Items are the numbers of the sentences that the answer chooses as promises. Closed are the earlier promises that
-	// the answer closes.
+	// Items are the numbers of the sentences that the answer chooses as promises. Closed are earlier promises that it
+	// closes.
 	Items  []int
 	Closed []chronicle.Closing
-	// Unsourced counts the facts that name no messages as their source.
+	// Unsourced counts the facts that name no messages.
 	Unsourced int
-	// UnprocessedFrom is the first ordinal that the answer leaves to the next run, or 0.
+	// UnprocessedFrom is the first ordinal that is left to the next run, or 0.
 	UnprocessedFrom int
 	// Skipped says which compartments could not be read, and why.
 	Skipped []string
 }
 
-// Bounds of an answer. A normal answer has a few compartments of a few kilobytes each. The bounds keep a
-// runaway answer out of memory and database.
+// A normal answer has a few compartments of a few kilobytes each. The bounds keep a runaway answer out of memory and
+// database.
 const (
 	maxAnswer   = 1 << 20
 	maxItems    = 200
 	maxFacts    = 40 // few, because the facts of one answer must not displace the project's other facts
 	maxItemText = 2_000
-	// maxObservations is small, because a chunk shows few traits of the user.
+	// A chunk shows few traits of the user.
 	maxObservations = 5
 	maxTitle        = 300
 	maxOrdinal      = 1 << 31
@@ -49,10 +49,9 @@ const (
 	flatTierThree   = 420
 )
 
-// Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and accepts
-// attributes in any order. If a closing tag is missing, but another tag shows where the element ends, Parse continues
-// at that tag. It never fails: for an answer without compartments it returns an empty draft. Its time is linear in the
-// length of the answer.
+// Parse reads an answer leniently. It ignores wrappers, prose and fences around the elements, and accepts attributes
+// in any order. If a closing tag is missing, another tag may show where the element ends. Parse never fails: without
+// compartments, the draft is empty. Its time is linear in the length of the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -87,10 +86,10 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, because they must not get into a database or a terminal. It also
-// removes invisible characters, for example those that change the direction of a line. Only the joiners stay, because
-// some scripts need them. Other line breaks of Unicode become "\n", so that this package splits a text into the lines
-// that a reader sees.
+// clean removes invalid UTF-8 and control characters, which must not get into a database or a terminal. It also
+// removes invisible characters, for example those that change the direction of a line, except the joiners of some
+// scripts. Line breaks of Unicode become "\n", so that this package splits a text into the
+// lines that a reader sees.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -105,8 +104,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// withoutThinking removes a block of reasoning that some models write before their answer. The block may
-// contain a first attempt at the same compartments.
+// Some models reason before their answer, and may write a first attempt at the same compartments there.
 func withoutThinking(answer string) string {
 	trimmed := strings.TrimSpace(answer)
 	if !strings.HasPrefix(trimmed, "<think>") {
@@ -118,17 +116,16 @@ func withoutThinking(answer string) string {
 	return answer
 }
 
-// ends are the tags that end a compartment that has no end tag.
+// These tags end a compartment without an end tag.
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<open_items>", "<meta>", "</output>"}
 
-// An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
-// after it begins at next. isOpen means that the answer stopped within the compartment.
+// The tag of an element begins at start, its body is answer[body:end], and the text after it begins at next. isOpen
+// means that the answer stopped within the compartment.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool
 }
 
-// takeCompartments parses the compartments of an answer, and returns the text around them.
 func (d *Draft) takeCompartments(answer string) (rest string) {
 	found, ok := elements(answer)
 	if !ok {
@@ -160,10 +157,10 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 
 // elements finds the compartments of an answer in linear time. It returns false if there are too many.
 //
-// A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an end
-// tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the
-// summary quotes an end tag without a start tag, the last end tag before the next compartment counts. A compartment
-// without an end tag ends at the next compartment, or at the first tag of the list ends after its last tier.
+// A summary may quote this grammar, so tags are matched like brackets. A compartment with an end tag ends there and
+// nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the summary quotes an
+// end tag without a start tag, the last end tag before the next compartment counts. A compartment without an end tag
+// ends at the next compartment, or at the first tag of the list ends after its last tier.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
@@ -214,7 +211,7 @@ func elements(answer string) (found []element, ok bool) {
 	return found, true
 }
 
-// endWithoutTag ends an element that has no end tag. text is the answer up to the next compartment.
+// text is the answer up to the next compartment.
 func (e *element) endWithoutTag(text string, isLast bool) {
 	behind := e.body // tags count only after the last tier, because a tier may quote them
 	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
@@ -250,8 +247,7 @@ func compartment(attributes map[string]string, body string) (chronicle.Compartme
 	return c, ""
 }
 
-// openTag returns the length of the tag at the start of text, and whether the tag closes itself. A ">"
-// between quotes does not end the tag. If the tag has an unpaired quote, its first ">" ends it.
+// A ">" between quotes does not end the tag. With an unpaired quote, the first ">" ends the tag.
 func openTag(text string) (length int, selfClosed bool) {
 	end, quote := -1, byte(0)
 	for i := 0; i < len(text) && end < 0; i++ {
@@ -285,7 +281,7 @@ var (
 	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
 )
 
-// parseAttributes returns the attributes of a tag. If a name occurs twice, the first value counts.
+// If a name occurs twice, the first value counts.
 func parseAttributes(tag string) map[string]string {
 	found := map[string]string{}
 	for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
@@ -307,7 +303,7 @@ func ordinal(text string) (int, bool) {
 	return int(n), true
 }
 
-// importance parses a number of digits and clamps it to 1..100. For any other text it returns the default.
+// importance clamps digits to 1..100. Any other text gives the default.
 func importance(text string) int {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return defaultImportance
@@ -319,10 +315,9 @@ func importance(text string) int {
 	return min(max(n, minImportance), maxImportance)
 }
 
-// episodes are the kinds of work that the prompt offers.
 var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
 
-// episode keeps only the known kinds of a list such as "bug,docs".
+// Of a list such as "bug,docs", only the known kinds stay.
 func episode(list string) string {
 	var known []string
 	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
@@ -334,9 +329,8 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so that a wrong closing
-// tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the fourth tier is
-// missing, it is empty. If the first tier is missing, it gets the text of the first tier that has text.
+// A tier ends at the next tag of any tier, so that a wrong closing tag does no harm. A missing second or third tier
+// repeats the tier before. A missing fourth tier is empty. A missing first tier gets the first text.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -365,13 +359,12 @@ func tiers(body string) (tiers [4]string) {
 	return tiers
 }
 
-// flat makes tiers from a body without tiers, by cutting the text to different lengths.
 func flat(body string) [4]string {
 	return [4]string{body, cut(body, flatTierTwo), cut(body, flatTierThree), ""}
 }
 
-// cutElement returns the content of the first element with a name, and the text without that element. If the
-// element is not closed, it extends to the end of the text. found is false if there is no such element.
+// cutElement returns the content of the first element with a name, and the other text. An element that is not closed
+// extends to the end.
 func cutElement(text, name string) (content, rest string, found bool) {
 	before, after, found := strings.Cut(text, "<"+name+">")
 	if empty, behind, ok := strings.Cut(text, "<"+name+"/>"); ok && (!found || len(empty) < len(before)) {
@@ -384,8 +377,8 @@ func cutElement(text, name string) (content, rest string, found bool) {
 	return content, before + behind, true
 }
 
-// parseFacts reads the bullets in the elements named after the categories. A fact names the messages that it comes
-// from, for example "* [12-15] Tests run with bun". A bullet that names no messages is not a fact.
+// A fact names the messages that it comes from, for example "* [12-15] Tests run with bun". A bullet without messages
+// is not a fact.
 func (d *Draft) parseFacts(text string) {
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {
@@ -408,7 +401,6 @@ func (d *Draft) parseFacts(text string) {
 	}
 }
 
-// cutSource splits a bullet into its range, which is at the beginning or at the end, and its text.
 func cutSource(line string) (source chronicle.Range, content string, ok bool) {
 	tags := sourceTag().FindAllStringSubmatchIndex(line, -1)
 	if len(tags) == 0 {
@@ -430,7 +422,6 @@ func cutSource(line string) (source chronicle.Range, content string, ok bool) {
 	return chronicle.Range{Start: start, End: end}, content, ok && content != "" && start <= end
 }
 
-// bullets returns the lines that begin with "* ".
 func bullets(text string) []string {
 	var found []string
 	for line := range strings.Lines(text) {
@@ -443,12 +434,12 @@ func bullets(text string) []string {
 	return found
 }
 
-// entities replaces each entity only once, so "&amp;lt;" becomes "&lt;" and not "<".
+// Each entity is replaced only once, so "&amp;lt;" becomes "&lt;" and not "<".
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
 
 func unescape(text string) string { return entities.Replace(text) }
 
-// cut shortens a text to a number of runes. If it cuts something, the last rune is "…".
+// If cut cuts something, the last rune is "…".
 func cut(text string, runes int) string {
 	if utf8.RuneCountInString(text) <= runes {
 		return text

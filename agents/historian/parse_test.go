@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference vector has attributes in any order, missing tiers and entities.
 func TestParseVector(t *testing.T) {
 	got := Parse(`<compartment importance="9" title="x &amp; y" end="9" start="6"><p1>only &lt;p1&gt;</p1></compartment>`)
 	want := []chronicle.Compartment{{Start: 6, End: 9, Title: "x & y", Tiers: [4]string{"only <p1>", "only <p1>", "only <p1>", ""}, Importance: 9}}
@@ -102,8 +101,7 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, the text `&lt;`, which a model writes as `&amp;lt;`,
-// becomes `<`.
+// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, `&amp;lt;`, which stands for `&lt;`, becomes `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -116,9 +114,9 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md), and the reference vector. The bug had three forms. If a narrative quoted category
-// tags, their content was stored as facts. If a quote contained `<facts>` without escapes, it ended its compartment. If
-// an answer had no facts, the facts in its prose were stored.
+// Bug class H27 (docs/defects.md), and the reference vector. If a narrative quoted category tags, their content was
+// stored as facts. If a quote contained `<facts>` without escapes, it ended its compartment. If an answer had no
+// facts, the facts in its prose were stored.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"
@@ -161,7 +159,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// A fact names its source messages, before or after its text.
+// A fact names its messages before or after its text.
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string
@@ -189,8 +187,7 @@ func TestFactNamesItsSource(t *testing.T) {
 	}
 }
 
-// For any quote in a summary, a compartment with an end tag keeps the quote as text, and the answer has no
-// additional facts.
+// A quote in a summary stays text, and adds no facts.
 func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	pieces := []string{
 		"<facts>", "</facts>", "<facts/>", "<NAMING>", "</NAMING>", "\n* [1] evil\n", "<events>", "</events>", "<user_observations>", "<meta>",
@@ -209,7 +206,7 @@ func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	})
 }
 
-// For any input, the result of the parser is bounded and clean.
+// The result is bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
@@ -247,7 +244,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Hostile answers take time in proportion to their length. A quadratic parser would need minutes for these.
+// A quadratic parser would need minutes for these answers.
 func TestHostileAnswerIsReadInLinearTime(t *testing.T) {
 	for _, piece := range []string{
 		`<compartment `, `<compartment start="`, `<compartment start="1" end="2" title="t">`, `<p1>`, `</p1>`, `<NAMING>`, `<facts>`,

@@ -13,28 +13,27 @@ import (
 )
 
 const (
-	// maxPromises bounds how many sentences of a chunk the question shows as possible promises. maxOpen bounds how many
-	// earlier promises it shows. In both cases, it shows the newest.
+	// maxPromises bounds the sentences of a chunk that the question shows as possible promises, and maxOpen the
+	// earlier promises. The newest are shown.
 	maxPromises = 16
 	maxOpen     = 40
-	// maxPromise bounds a promise, in bytes. A longer sentence is pasted text.
+	// A sentence with more bytes is pasted text.
 	maxPromise = 300
 )
 
 //go:embed prompts/promises.v2.md
 var promiseRules string
 
-// A saying is a sentence of a chunk that may promise or demand something for later. It is in one of the messages of the
-// range.
+// A saying may promise or demand something for later, in one message of the range.
 type saying struct {
 	words string
 	by    chronicle.Speaker
 	chronicle.Range
 }
 
-// promises returns the sentences of a chunk that may be promises, oldest first. It reads the lines of the user and the
-// agent in the text of the chunk, because a run whose model fails never reads the raw messages. The answer chooses from
-// these sentences by number, and confirmItems compares its choice with the raw messages.
+// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk,
+// because a run whose model fails never reads the raw messages. The answer chooses by number, and confirmItems
+// compares the choice with the raw messages.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil
@@ -67,8 +66,8 @@ var (
 	})
 )
 
-// in returns a saying as a promise, if a raw message confirms it: the user has typed the words, or the agent has
-// written them outside a quotation. Words of a file or a tool are no promise.
+// in returns a saying as a promise if the user has typed the words, or the agent has written them outside a
+// quotation. Words of a file or a tool are no promise.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User
 	if s.by == chronicle.ByAgent {
@@ -90,8 +89,7 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// isPromise reports whether a sentence may promise or demand something for later. A sentence that is no promise, but
-// matches, does little harm: the historian does not choose it.
+// A sentence that matches but is no promise does little harm: the historian does not choose it.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }
@@ -108,7 +106,6 @@ var promiseWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|以后再|絶対|あとで|後で`)
 })
 
-// open returns the earlier promises that the historian is shown.
 func (j *Job) open() []chronicle.Note {
 	if j.WithoutFacts {
 		return nil
@@ -116,7 +113,7 @@ func (j *Job) open() []chronicle.Note {
 	return j.Open[max(0, len(j.Open)-maxOpen):]
 }
 
-// promiseSection returns the question about promises, or "" if there is nothing to ask.
+// Without anything to ask, the question about promises is "".
 func promiseSection(made []saying, open []chronicle.Note) string {
 	if len(made)+len(open) == 0 {
 		return ""
@@ -145,8 +142,7 @@ var (
 	})
 )
 
-// parseItems reads the bullets of the element open_items: "* 3" chooses a sentence, and "* open 12 done [45]" closes an
-// earlier promise.
+// "* 3" chooses a sentence, and "* open 12 done [45]" closes an earlier promise.
 func (d *Draft) parseItems(text string) {
 	for _, line := range bullets(text) {
 		line = strings.ToLower(line)
@@ -163,9 +159,9 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// confirmItems sets the promises that the answer has chosen, as far as the raw messages confirm them. The answer can
-// close an earlier promise only if the historian was shown this promise, and if the answer names a message of the chunk
-// in which the user or the agent says something. Only a message of the user withdraws a promise of the user.
+// The raw messages must confirm each chosen promise. The answer can close only an earlier promise that was shown,
+// with a message of the chunk in which the user or the agent says something. Only a message of the user withdraws a
+// promise of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

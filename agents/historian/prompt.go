@@ -26,27 +26,23 @@ var (
 	withObservations string
 )
 
-// System returns the system prompt of the historian. Within a version it never changes, so that the provider
-// can cache it.
+// System returns the historian's system prompt. Within a version it never changes, so that the provider can cache it.
 func System() string { return strings.TrimSpace(historianSystem) }
 
-// EditorSystem returns the system prompt of the editor.
 func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 
-// Bounds of the context that the historian gets besides the messages. Without these bounds, a hostile summary
-// or list of facts could make every later prompt too long for its model.
+// Without these bounds, a hostile summary or list of facts could make every later prompt too long for its model.
 const (
-	// maxReferences is how many of the newest compartments the historian sees.
+	// The historian sees this number of the newest compartments.
 	maxReferences = 6
-	// maxReferenceText bounds each tier of these compartments, in runes. On average, a first tier has about 1,300
-	// runes.
+	// maxReferenceText bounds each tier, in runes. An average first tier has about 1,300.
 	maxReferenceText = 8_000
-	// maxMemoryText bounds the memories in the prompt, in bytes. The head shows about half as much.
+	// maxMemoryText is in bytes. The head shows about half as much.
 	maxMemoryText = 32 << 10
 )
 
-// Prompt returns the question to the historian. The same job gives the same prompt, so that a repeated
-// question hits the provider's cache.
+// Prompt returns the question to the historian. The same job gives the same prompt, so that a repeated question hits
+// the provider's cache.
 func Prompt(j *Job) string {
 	sections := []string{examples(j.Session, j.Chunk.Start)}
 	if len(j.References) > 0 {
@@ -68,8 +64,7 @@ func Prompt(j *Job) string {
 	return paragraphs(append(sections, data("new_messages", messages)))
 }
 
-// repairPrompt returns the second question, which names the error. It begins with the first prompt, so that the
-// provider can read this beginning from its cache.
+// The second question begins with the first prompt, which the provider can read from its cache.
 func repairPrompt(prompt, answer string, problem *Invalid) string {
 	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Detail, data("previous_answer", answer)})
 }
@@ -80,15 +75,14 @@ func editPrompt(answer string) string {
 
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
-// data encloses text that is not an instruction. The lines before and after the text contain a hash of the text. So no
-// text can contain its own end line, and equal texts get equal lines in every prompt.
+// data encloses text that is not an instruction. The lines around the text contain its hash, so no text can contain
+// its own end line, and equal texts get equal lines.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])
 	return fmt.Sprintf("=== BEGIN DATA %s %s ===\n%s\n=== END DATA %s %s ===", name, number, text, name, number)
 }
 
-// references shows the newest compartments with all their tiers that are not empty.
 func references(all []chronicle.Compartment) string {
 	var b strings.Builder
 	for i, r := range all[max(0, len(all)-maxReferences):] {
@@ -110,8 +104,8 @@ func references(all []chronicle.Compartment) string {
 	return b.String()
 }
 
-// memories lists the newest facts by category. The known categories come first, in their order. Other
-// categories follow in the order of their first fact. Within a category, the newest fact is last.
+// The known categories come first, in their order. Others follow in the order of their first fact. Within a category,
+// the newest fact is last.
 func memories(all []chronicle.Memory) string {
 	order := slices.Clone(chronicle.Categories[:])
 	lines := map[string][]string{}
@@ -130,7 +124,7 @@ func memories(all []chronicle.Memory) string {
 	return strings.Join(groups, "\n")
 }
 
-// newestMemories returns the newest facts that fit into the prompt, oldest first.
+// The facts that fit are the newest, oldest first.
 func newestMemories(all []chronicle.Memory) []chronicle.Memory {
 	left := maxMemoryText
 	for i := range slices.Backward(all) {

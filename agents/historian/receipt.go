@@ -9,13 +9,11 @@ import (
 
 // A Receipt says how many anchors of a range its compartment still holds.
 type Receipt struct {
-	// Found is the number of anchors that the compartment holds, and All is the number of anchors in its range.
+	// Found counts the anchors that the compartment holds, of All in its range.
 	Found, All int
-	// Score is the weight of the found anchors divided by the weight of all, 0..1. For a range without
-	// anchors it is 1.
-	Score float64
-	// Missing is one line with the most valuable anchors that no tier holds, for example "never push to main
-	// · db/0031.sql · +4 more". The head shows this line with the compartment.
+	Score      float64
+	// Missing is one line with the most valuable lost anchors, for example "never push to main · db/0031.sql · +4
+	// more". The head shows it with the compartment.
 	Missing string
 }
 
@@ -24,22 +22,21 @@ const (
 	maxMissingItem  = 160 // runes of one anchor
 	maxMissingItems = 24
 	maxHaystack     = 256 << 10 // bytes of a compartment that are searched
-	// The next two bounds limit the time for hostile input, for example 256 KiB of one letter.
+	// These bounds limit the time for hostile input, for example 256 KiB of one letter.
 	maxOccurrences = 64    // occurrences of one anchor inside longer words
 	maxSentences   = 2_000 // sentences that may express an anchor in other words
-	// sameWords is the share of a sentence's words that another sentence must contain to count as the same
-	// statement.
+	// A sentence with this share of another sentence's words says the same.
 	sameWords = 0.7
-	// stemRunes is how many runes of a word are compared, so that "pushes" equals "pushed".
+	// Of each word, this number of runes is compared, so that "pushes" equals "pushed".
 	stemRunes = 5
-	// minStems is how many words a sentence must have before other wordings of it are looked for.
+	// A sentence with fewer words has no other wording.
 	minStems = 2
 )
 
 const missingSeparator = " · "
 
-// Measure looks for the anchors of a range in the title and the tiers of its compartment. messages are the
-// messages of the range. The result depends only on the arguments.
+// Measure looks for the anchors of a range in the title and the tiers of its compartment. messages are the messages
+// of the range. The result depends only on the arguments.
 func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	anchors := Anchors(messages)
 	text := newHaystack(title, tiers, anchors)
@@ -63,8 +60,8 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit,
-// missingLine tries the shorter ones after it. The end of the line counts all anchors that are left out.
+// Anchors are in order, and the words of tools are quoted and labelled. After an anchor that does not fit, a shorter
+// one still may. The end of the line counts the others.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -84,12 +81,10 @@ func missingLine(missing []Anchor) string {
 	return strings.Join(items, missingSeparator)
 }
 
-// A haystack is a compartment's text, prepared for the search for anchors.
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by their last element. A unique last element is enough to name its
-	// file.
+	// bases counts the paths of the range by their last element: a unique one is enough to name its file.
 	bases map[string]int
 }
 
@@ -117,8 +112,7 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// holds reports whether the text contains an anchor verbatim. For some kinds, for example a rule, the same
-// statement in other words is enough.
+// For some kinds, for example a rule, the same statement in other words is enough.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -132,12 +126,10 @@ func (h *haystack) holds(a Anchor) bool {
 	}
 }
 
-// shortHash is the length at which git abbreviates hashes.
 const shortHash = 7
 
-// holdsPath reports whether the text names a path. It is enough if the text has the last two elements of the
-// path. If no other path of the range has the same last element, and that element has a
-// dot, the element alone is enough.
+// The last two elements of a path are enough. The last element is enough if it has a dot and no other path of the
+// range has it.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true
@@ -158,7 +150,7 @@ func normalisePath(path string) string {
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// contains looks for needle as a whole word: it does not find "12" in "4123".
+// A needle is a whole word: "12" is not in "4123".
 func (h *haystack) contains(needle string) bool {
 	if needle == "" {
 		return true
@@ -188,7 +180,7 @@ func isWord(r rune) bool {
 }
 
 // says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the sentence
-// must also be a rule: "pushes to main" does not say "never push to main". If the anchor is a decision, the sentence
+// must also be one: "pushes to main" does not say "never push to main". If the anchor is a decision, the sentence
 // needs no word of decision: "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
@@ -219,7 +211,6 @@ func (h *haystack) says(a Anchor) bool {
 	return false
 }
 
-// stemSet returns the beginnings of the words that carry meaning: numbers, and words of four letters or more.
 func stemSet(text string) map[string]bool {
 	stems := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWord(r) }) {

@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// sentences returns the sentences of a text. It leaves out very long sentences, because they are pasted text.
+// Very long sentences are pasted text.
 func sentences(text string) []string {
 	return slices.DeleteFunc(splitSentences(text), func(s string) bool { return len(s) > maxSentence })
 }
 
-// splitSentences splits a text at the ends of sentences and lines.
 func splitSentences(text string) []string {
 	var found []string
 	for line := range strings.Lines(text) {
@@ -29,8 +28,8 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// sentenceEnd returns the length of the first sentence. A point ends a sentence only if a blank follows: "v1.2" and
-// "main.go" do not end a sentence. The full-width marks of Chinese and Japanese need no blank.
+// A point ends a sentence only before a blank: "v1.2" and "main.go" do not end one. The full-width marks of Chinese
+// and Japanese need no blank.
 func sentenceEnd(line string) int {
 	for i, r := range line {
 		end := i + utf8.RuneLen(r)
@@ -46,9 +45,9 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation, wish and
-// choice, in some languages that users write to their agents, and not only for "must" and "never". A question is never
-// a rule. A sentence that is no rule, but counts as one, does little harm: it is looked up like any other anchor.
+// isRule looks for words of obligation, wish and choice in some languages, and not only for "must" and "never". A
+// question is never a rule. A sentence that wrongly counts as a rule does little harm: it is looked up like any other
+// anchor.
 func isRule(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
 }
@@ -68,14 +67,12 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
 })
 
-// isDecision reports whether a sentence of the model states a decision, for example "We keep port 4001". A question
-// ("Do we keep …?"), a condition ("If we keep …") and an open point are no decisions.
+// A decision is for example "We keep port 4001". A question ("Do we keep …?"), a condition ("If we keep …") and an
+// open point are no decisions.
 func isDecision(sentence string) bool {
 	return withoutDecisionWord(sentence) != sentence && !openWords().MatchString(sentence)
 }
 
-// withoutDecisionWord returns the sentence without its first words of decision. It tries the pattern at each
-// beginning of a word, because a search with the pattern takes about five times as long.
 func withoutDecisionWord(sentence string) string {
 	before := ' '
 	for i, r := range sentence {
@@ -89,8 +86,7 @@ func withoutDecisionWord(sentence string) string {
 	return sentence
 }
 
-// firstHan is the first character of the scripts that are written without blanks, for example Chinese and
-// Japanese.
+// From firstHan on, scripts are written without blanks, for example Chinese and Japanese.
 const firstHan = '\u2E80'
 
 var decisionWord = sync.OnceValue(func() *regexp.Regexp {
@@ -111,7 +107,7 @@ var decisionWord = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|决定|決定|我[们們](?:保留|使用|采用|採用|选择|選擇|沿用|坚持|堅持)|改用|选用|選用|采用|採用|沿用|決めた|決めました|ことに(?:する|します|した|しました)|のままに(?:する|します|した|しました))`)
 })
 
-// openWords matches questions, conditions, and decisions that are still to be made.
+// openWords matches questions, conditions, and open decisions.
 var openWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[?？]|[吗嗎か]\W*$|^(?:if|when|unless|whether|wenn|falls|ob|si|se|cuando|quando)[^\pL]|^(?:如果|若|假如|もし)|(?:^|[^\pL])(?:` + strings.Join([]string{
 		`not (?:yet )?(?:been )?decided`, `n['’]t (?:yet )?(?:been )?decided`, `to be decided`, `let(?:['’]s| us| me)`, `could`, `might`, `should`, `would`,
@@ -119,8 +115,7 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted returns the lines of a text that are not a quotation: neither in a code fence nor after ">". A model
-// quotes files, and a file's words are not the model's own.
+// unquoted leaves out code fences and lines after ">", because a file's words are not the model's own.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

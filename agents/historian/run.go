@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// The names of the agents in the harness. Their prefix distinguishes them from the user's own agents.
 const (
 	Agent       = "magicctx-historian"
 	EditorAgent = "magicctx-historian-editor"
@@ -26,92 +25,83 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds the total time of all questions that a run asks the historian. It is enough for
-	// a question, its repair and one other model.
+	// DefaultRunTimeout bounds all questions of a run to the historian. It is enough for a question, its repair and
+	// one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 
-// A Job is one chunk to be summarised.
 type Job struct {
 	Session string
 	Chunk   Chunk
-	// Raw returns the messages of the chunk. A run calls it only if it has something to compare with them.
+	// Raw returns the messages of the chunk, if the run has something to compare with them.
 	Raw func() []Message
 	// References are the session's newest compartments, oldest first.
 	References []chronicle.Compartment
-	// Memories are the facts that the project remembers.
-	Memories []chronicle.Memory
-	// Open are the open promises of the project, oldest first.
+	Memories   []chronicle.Memory
+	// Open are the project's open promises, oldest first.
 	Open []chronicle.Note
-	// WithoutFacts discards the facts, observations and promises of an answer. The host sets it if the user has
-	// switched memory off, or if the facts of the chunk's messages were published before.
+	// WithoutFacts discards facts, observations and promises, if the user has switched memory off, or if the facts of
+	// the chunk were published before.
 	WithoutFacts bool
-	// Observes lets the run take observations about the user. The host sets it if the user has consented.
+	// Observes lets the run take observations about a user who has consented.
 	Observes bool
-	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
-	// needs the space, or if no later run will continue.
+	// KeepLast keeps the last compartment even if it ends at the end of the chunk: the host needs the space, or no
+	// later run will continue.
 	KeepLast bool
-	// CanWait means: if no answer is valid, the run ends without compartments, and not with extractive ones. The host
-	// sets it if there is time to ask a model again.
+	// CanWait means that without a valid answer, the run ends without compartments, because there is time to ask a
+	// model again.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
-	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses the first
-	// model.
+	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
 	Models []string
-	// LiveModel is the model of the session. It is tried last.
+	// LiveModel is the model of the session, which is tried last.
 	LiveModel string
-	// Timeout bounds one question. RunTimeout bounds all questions to the
-	// historian. 0 means the default.
+	// Timeout bounds one question, and RunTimeout all questions to the historian. 0 means the default.
 	Timeout, RunTimeout time.Duration
 }
 
-// Ports are the functions that a run needs from its caller.
 type Ports struct {
 	Asker ask.Asker
-	// Sleep waits for d or until ctx ends. If it is nil, the run uses the machine's clock.
+	// Sleep waits for d or until ctx ends. nil means the machine's clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps.
-// A run that can wait may have none (see Job.CanWait).
+// A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps. A run
+// that can wait may have none (see Job.CanWait).
 type Result struct {
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
 	// Observations are about the user.
 	Observations []chronicle.Observation
-	// Promises are new promises from the messages that the compartments cover. Closed are earlier promises that these
-	// messages close.
+	// Promises are new promises from the covered messages. Closed are earlier promises that these messages close.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
-	// Unconfirmed counts the parts that were left out because the raw messages do not confirm them.
+	// Unconfirmed counts the parts that the raw messages do not confirm.
 	Unconfirmed Unconfirmed
-	// Next is the first ordinal that no compartment covers. The facts of the messages from Next on are left
-	// to the next run.
+	// Next is the first ordinal without a compartment. Facts from Next on are left to the next run.
 	Next int
-	// Discarded means that the last compartment of the answer was left to the next run.
+	// Discarded means that the last compartment was left to the next run.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
-	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
-	// harness does not name it.
+	// Model gave the accepted answer. It is "" for extractive compartments, or if the harness does not name it.
 	Model string
 	// Edited means that the editor wrote the tiers.
 	Edited bool
-	// Attempts are the questions that were asked, in order. Each rejected answer has its reason.
+	// Attempts are the questions in order. Each rejected answer has its reason.
 	Attempts []Attempt
 }
 
 // An Attempt is one question of a run.
 type Attempt struct {
-	// Agent and Model are the agent and the model that were asked. Model is empty if
-	// the harness was to choose.
+	// Model is "" if the harness was to choose.
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
-	// Kind is the kind of failure, or empty after an answer.
+	// Kind is the kind of failure, or "" after an answer.
 	Kind ask.Kind
-	// Problem says why the answer was rejected. It is empty for an accepted answer. It holds no content of
-	// the session, but may hold a provider's message.
+	// Problem says why the answer was rejected, or is "". It holds no content of the session, but may hold a
+	// provider's message.
 	Problem string
 }
 
@@ -133,8 +123,8 @@ func (r *Result) Fidelity() float64 {
 	return sum / float64(max(1, len(r.Compartments)))
 }
 
-// ShorterMayHelp reports whether a model might succeed with a shorter chunk. This is possible after an
-// invalid answer, a timeout, or a prompt that was too long, but not after a wrong key, for example.
+// ShorterMayHelp reports whether a model might succeed with a shorter chunk: after an invalid answer, a timeout, or a
+// prompt that was too long, but not, for example, after a wrong key.
 func (r *Result) ShorterMayHelp() bool {
 	return (r.MadeBy == chronicle.ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
@@ -145,13 +135,13 @@ func shorterMayHelp(attempts []Attempt) bool {
 	})
 }
 
-// Run summarises a chunk. It asks the first model. If the answer is invalid, it asks this model once for a repair,
-// unless the answer is longer than maxRepaired. Then it asks the other models, and the session's own model last. It
-// validates every answer. If no answer is valid, or if a failure is final (see ask.Kind), it returns extractive
-// compartments, unless the job can wait. So a bad model makes summaries worse but never stops the progress.
+// Run summarises a chunk. It asks the first model, and once for a repair if the answer is invalid but not longer than
+// maxRepaired. Then it asks the other models, and the session's own model last. If no answer is valid, or if a
+// failure is final (see ask.Kind), it returns extractive compartments, unless the job can wait. So a bad model makes
+// summaries worse but never stops the progress.
 //
-// Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it
-// returns only the attempts, and the caller must publish nothing.
+// Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it returns
+// only the attempts, and the caller must publish nothing.
 func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	r, best, err := summarise(ctx, &j, p)
 	switch {
@@ -166,8 +156,7 @@ func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	}
 }
 
-// summarise asks for a valid answer, and lets the editor improve it. If no answer is valid, the candidate is
-// nil.
+// Without a valid answer, the candidate is nil. The editor may improve a valid answer.
 func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	r := &run{job: j, ports: p}
 	if err := j.Chunk.check(); err != nil {
@@ -184,7 +173,6 @@ func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	return r, best, nil
 }
 
-// A run is the state of one Run.
 type run struct {
 	job      *Job
 	ports    Ports
@@ -192,7 +180,6 @@ type run struct {
 	attempts []Attempt
 }
 
-// A candidate is a valid answer with its parsed content.
 type candidate struct {
 	text         string
 	draft        Draft
@@ -205,8 +192,7 @@ type candidate struct {
 	edited       bool
 }
 
-// answer returns the first valid answer, or nil if there is none. It returns an error only for an aborted
-// run.
+// answer returns the first valid answer, or nil, and an error only for an aborted run.
 func (r *run) answer(ctx context.Context) (*candidate, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.job.RunTimeout, DefaultRunTimeout), errRunTimeout)
 	defer cancel()
@@ -222,8 +208,7 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// firstValid asks until an answer is valid. If no answer is valid, it returns the failure of the last question, or nil
-// if that question had an answer.
+// Without a valid answer, firstValid returns the failure of the last question, or nil if that question had an answer.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -258,14 +243,13 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	return nil, problem
 }
 
-// hasAnswered reports whether a model has answered in this run.
 func (r *run) hasAnswered(model string) bool {
 	return slices.ContainsFunc(r.attempts, func(a Attempt) bool { return a.Model == model && a.Kind == "" })
 }
 
 var errRunTimeout = errors.New("the historian has used up its time")
 
-// models returns the models to ask, at least one. "" means that the harness chooses.
+// At least one model is returned. "" means that the harness chooses.
 func (r *run) models() []string {
 	models := ask.Models(r.job.Models...)
 	if len(models) == 0 {
@@ -289,17 +273,16 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// thinking is the part of an answer's limit that is meant for the model's thinking, in tokens. An answer is expected to
-// have 500 tokens plus a quarter of the chunk's size (history.RunCost). Its limit is thinking plus half of the chunk's
-// size. For example, in the scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The
-// provider cuts a longer answer, and a cut answer is not valid.
+// thinking is the model's thinking in an answer's limit, in tokens. An answer is expected to have 500 tokens plus a
+// quarter of the chunk's size (history.RunCost). Its limit is thinking plus half of the chunk's size. For example, in
+// the scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The provider cuts a
+// longer answer, and a cut answer is not valid.
 const thinking = 6_000
 
-// transientRetries is how often a model is asked again after a transient failure.
+// After a transient failure, a model is asked again this number of times.
 const transientRetries = 2
 
-// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because some
-// providers send an empty answer instead of an error.
+// Some providers send an empty answer instead of an error, so an empty answer counts as a failure.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -314,7 +297,6 @@ func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (strin
 	}
 }
 
-// once asks one question and records the attempt.
 func (r *run) once(ctx context.Context, question ask.Request, repair bool) (string, *ask.Error) {
 	a := Attempt{Agent: question.Agent, Model: question.Model, Repair: repair}
 	defer func() { r.attempts = append(r.attempts, a) }()
@@ -337,7 +319,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	return "", problem
 }
 
-// reasonOf returns the error without the words that name the agent and the model, because an Attempt has both.
+// An Attempt already has the names of agent and model.
 func reasonOf(problem *ask.Error) error {
 	if reason := errors.Unwrap(problem.Err); reason != nil {
 		return reason
@@ -345,7 +327,7 @@ func reasonOf(problem *ask.Error) error {
 	return problem
 }
 
-// maxProblem bounds how much of an error is stored, in runes.
+// In runes.
 const maxProblem = 300
 
 func (r *run) sleep(ctx context.Context, d time.Duration) error {
@@ -362,7 +344,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// check validates the newest answer, and removes the parts that the raw messages do not confirm.
+// The parts that the raw messages do not confirm are removed.
 func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
@@ -376,12 +358,11 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid)
 	return c, nil
 }
 
-// maxRepaired is the length in runes up to which an answer is sent back, for a repair or to the editor. A model that
-// gives a longer answer has probably repeated itself without end, and would do so again at the same price.
+// An answer of more runes is not sent back, for a repair or to the editor. Its model has probably repeated itself
+// without end, and would do so again at the same price.
 const maxRepaired = 60_000
 
-// edit asks the editor for better tiers, and keeps everything else of the draft. If the editor fails, or
-// changes more than tiers, the whole draft stays.
+// If the editor fails, or changes more than tiers, the whole draft stays.
 func (r *run) edit(ctx context.Context, draft *candidate) error {
 	question := ask.Request{Agent: EditorAgent, System: EditorSystem(), Prompt: editPrompt(draft.text), Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + 2*tokens.Count(draft.text)
@@ -412,7 +393,6 @@ func sameRanges(a, b []chronicle.Compartment) bool {
 	return slices.EqualFunc(a, b, func(a, b chronicle.Compartment) bool { return a.Range() == b.Range() && a.Title == b.Title })
 }
 
-// result turns a valid answer into a result to publish.
 func (r *run) result(c *candidate) Result {
 	kept, discarded := c.compartments, false
 	if !r.job.KeepLast {
@@ -432,7 +412,6 @@ func (r *run) result(c *candidate) Result {
 	})
 }
 
-// factsUntil returns the facts whose messages have compartments. last is the last message with a compartment.
 func factsUntil(last int, all []chronicle.Fact) []chronicle.Fact {
 	return slices.DeleteFunc(slices.Clone(all), func(f chronicle.Fact) bool { return f.Source.End > last })
 }
@@ -450,7 +429,7 @@ func Extractive(j Job) (Result, error) {
 	return r.extractive(), nil
 }
 
-// finish adds the fields that all results have in common.
+// All results have these fields.
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]

@@ -15,13 +15,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A reply is a scripted answer or failure.
 type reply struct {
 	text string
 	err  error
 }
 
-// A script answers questions in order, and records them.
 type script struct {
 	replies []reply
 	asked   []ask.Request
@@ -44,7 +42,7 @@ func (s *script) ports() historian.Ports {
 	}}
 }
 
-// questions lists the questions as "model", "model repair" or "editor".
+// Each question is "model", "model repair" or "editor".
 func (s *script) questions() string {
 	var all []string
 	for _, r := range s.asked {
@@ -77,8 +75,7 @@ var (
 	suggested = reply{err: &ask.Error{Kind: ask.UnknownModel, Suggestion: "p/right", Err: errors.New("no such model")}}
 )
 
-// The table shows the order of the questions, and the reaction to each failure. The models of the job are a/one
-// and b/two. The session's own model is p/live.
+// The models of the job are a/one and b/two. The session's own model is p/live.
 func TestOrderOfTheAttempts(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -118,8 +115,8 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			if res.MadeBy != test.madeBy {
 				t.Errorf("made by %s, want %s", res.MadeBy, test.madeBy)
 			}
-			// Each extractive case of this table has a timeout, a prompt that was too long, or an invalid
-			// answer. So each of them may succeed with a shorter chunk.
+			// Each extractive case has a timeout, a prompt that was too long, or an invalid answer, so a shorter
+			// chunk may help.
 			if got := res.ShorterMayHelp(); got != (test.madeBy == chronicle.ByExtraction) {
 				t.Errorf("a shorter chunk may help: %t", got)
 			}
@@ -129,8 +126,7 @@ func TestOrderOfTheAttempts(t *testing.T) {
 	}
 }
 
-// While there is time to ask again, a failing model causes neither a read of the raw messages nor an
-// extract.
+// While there is time to ask again, the raw messages are not read either.
 func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	j := newJob()
 	j.CanWait, j.Raw = true, func() []historian.Message {
@@ -147,11 +143,10 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	}
 }
 
-// wantAttempts checks that there is an attempt for each question. Each attempt must have a problem, except a last
-// attempt with a valid answer.
+// Each attempt must have a problem, except a last attempt with a valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// If Once asks again with another model name, both questions count as one attempt.
+	// Two questions of Once with different names count as one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -163,8 +158,7 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): an answer without text did not count as an error, so the other models were never
-// asked.
+// Bug class H25 (docs/defects.md): an answer without text was no error, so the other models were never asked.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
@@ -183,8 +177,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The first pause is 2 to 3 seconds and the second 6 to 8. Each chunk always has the same pauses, and other sessions
-// have other pauses.
+// The first pause is 2 to 3 seconds and the second 6 to 8. A chunk always has the same pauses, and other sessions
+// have others.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -207,7 +201,7 @@ func TestPausesBetweenRetries(t *testing.T) {
 	}
 }
 
-// The caller's deadline ends the run, because after it no caller waits for the result.
+// After the caller's deadline, no caller waits for the result.
 func TestCallersDeadlineEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
@@ -238,8 +232,7 @@ func TestShorterChunkDoesNotCureAWrongKey(t *testing.T) {
 	}
 }
 
-// If the user names no model, the harness chooses one. The session's own model comes last, and is not asked
-// twice.
+// Without a name from the user, the harness chooses. The session's own model comes last, and is not asked twice.
 func TestModelsOfAJob(t *testing.T) {
 	for _, test := range []struct {
 		models []string
@@ -263,8 +256,8 @@ func TestModelsOfAJob(t *testing.T) {
 	}
 }
 
-// The harness may choose the session's own model. That model is asked for an answer and for one repair, but not a
-// third time.
+// If the harness chooses the session's own model, this model is asked for an answer and one repair, but not a third
+// time.
 func TestModelThatTheHarnessChoseIsNotAskedAgain(t *testing.T) {
 	for _, test := range []struct {
 		first reply
@@ -283,7 +276,7 @@ func TestModelThatTheHarnessChoseIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-// story is an answer with two compartments and all other elements.
+// The answer has all elements.
 const story = `<output><compartments>
 <compartment start="11" end="20" title="one"><p1>- U: Never touch db/schema.sql by hand.</p1><p2>a</p2><p3>b</p3><p4/></compartment>
 <compartment start="21" end="%END%" title="two"><p1>port 5433 because 5432 is taken</p1></compartment>
@@ -298,8 +291,7 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, the next run makes it again. The facts of its messages are
-// also left to that run.
+// A last compartment that ends with the chunk is left to the next run, with the facts of its messages.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -334,9 +326,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and the two
-	// ports (1 each). Their weight is 19. The first compartment has the rule and the path. The second compartment has
-	// the decision and the ports. Every message repeats the same sentences, so each sentence is one anchor.
+	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and the
+	// two ports (1 each): 19. The first has the rule and the path, the second the decision and the ports. Every
+	// message repeats the same sentences, so each is one anchor.
 	one, two := res.Compartments[0], res.Compartments[1]
 	if one.Fidelity != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
@@ -352,7 +344,7 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 }
 
-// The receipt of a compartment uses only the compartment's own messages, not the whole chunk.
+// The receipt of a compartment is not about the whole chunk.
 func TestReceiptIsOfItsRange(t *testing.T) {
 	j := newJob()
 	j.KeepLast = true
@@ -405,8 +397,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// A draft may repeat itself without end. The editor does not get such a draft, because it would read all of it and
-// write as much.
+// The editor would read all of an endless draft, and write as much.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text
@@ -418,7 +409,6 @@ func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	}
 }
 
-// If a chunk contradicts itself, the caller has made a mistake, and nothing is published.
 func TestBrokenChunkIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*historian.Job){
 		"no lines":      func(j *historian.Job) { j.Chunk.Lines = nil },

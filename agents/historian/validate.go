@@ -23,8 +23,8 @@ const (
 	TooLong             Class = "its summaries are longer than the messages"
 )
 
-// An Invalid describes an answer that cannot be published. Its texts name only ordinals and no content,
-// because they are logged.
+// An Invalid describes an answer that cannot be published. Its texts are logged, so they name only ordinals and no
+// content.
 type Invalid struct {
 	Class  Class
 	Detail string // for the model, in the words of the prompt; the repair prompt quotes it
@@ -36,19 +36,17 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// All first tiers of an answer together may be longer than the chunk by summarySlack bytes. The same holds for all
-// second tiers together, and so on. A summary of a short chunk may need more words than the chunk has, but a summary
-// much longer than its source saves nothing.
+// The first tiers of an answer together may be longer than the chunk by summarySlack bytes, and so may the other
+// tiers. A summary of a short chunk may need more words than the chunk, but a summary much longer than its source
+// saves nothing.
 const summarySlack = 4_096
 
-// Validate checks that a draft covers a chunk. Its compartments must follow each other without a gap, from
-// the first message of the chunk to the last one, or to the message before UnprocessedFrom. Validate returns
-// them with their keys.
+// Validate returns the compartments of a draft with their keys. They must follow each other without a gap, from the
+// first message of the chunk to the last one, or to the message before UnprocessedFrom.
 //
-// Validate closes a gap between two compartments only if the gap has no words: it extends the compartment
-// before the gap. It closes a gap at either end of the chunk only if the messages there cannot be read. Any
-// other gap is an error, because closing it would hide messages behind a summary that does not mention them.
-// The error is an *Invalid.
+// A gap between two compartments without words becomes part of the compartment before. A gap at either end of the
+// chunk is closed only if its messages cannot be read. Any other gap is an *Invalid, because closing it would hide
+// messages behind a summary that does not mention them.
 func Validate(d Draft, chunk *Chunk) ([]chronicle.Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
@@ -93,7 +91,7 @@ func checkRange(c *chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// join closes the gaps that may be closed, and checks that no other gap and no overlap is left.
+// join closes the gaps that may be closed, and no other gap or overlap may be left.
 func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	next := chunk.Start
 	for i := range found {
@@ -116,8 +114,8 @@ func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd handles the messages after the last compartment. If they cannot be read, it extends the last compartment over
-// them. Otherwise it checks that the answer explicitly leaves them to the next run.
+// Unreadable messages after the last compartment become part of it. Any others must be left explicitly to the next
+// run.
 func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {
@@ -137,8 +135,8 @@ func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	}
 }
 
-// checkLength checks every tier, because the head shows each tier when its compartment reaches a certain age.
-// A fourth tier of a megabyte would push out all other history.
+// The head shows each tier at a certain age of the compartment, so every tier is checked. A fourth tier of a megabyte
+// would push out all other history.
 func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	for tier := range found[0].Tiers {
 		length := 0
@@ -152,12 +150,11 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// discardSlack is a number of messages. If the chunk has at most so many messages after the last compartment, the
-// compartment's topic probably goes on after the chunk.
+// With at most this number of messages after the last compartment, its topic probably goes on after the chunk.
 const discardSlack = 2
 
-// discardLast removes the last of several compartments if it ends near the end of the chunk. The next run
-// makes this compartment again. A single compartment stays, because each run must make progress.
+// A last compartment that ends near the end of the chunk is left to the next run. A single compartment stays, because
+// each run must make progress.
 func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {

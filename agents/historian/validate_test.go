@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chunkOf returns a chunk whose message n has the key "mn".
+// Message n has the key "mn".
 func chunkOf(start, end int, toolOnly ...chronicle.Range) Chunk {
 	c := Chunk{Range: chronicle.Range{Start: start, End: end}, ToolOnly: toolOnly}
 	for n := start; n <= end; n++ {
@@ -29,9 +29,9 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// The table holds the vectors of a reference implementation. Validate differs from it in two ways. The reference closes
-// gaps of up to 15 messages even if they have words. And if unprocessed_from is after the chunk, the reference counts
-// the whole chunk as done, even if some messages are not covered.
+// The table holds the vectors of a reference implementation. The reference closes gaps of up to 15 messages even if
+// they have words. If unprocessed_from is after the chunk, it counts the whole chunk as done, even if some messages
+// are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {
@@ -87,8 +87,7 @@ func TestValidateVectors(t *testing.T) {
 	}
 }
 
-// An unreadable message keeps its ordinal. If the answer does not cover the message, Validate extends a compartment
-// over it, so that the next run begins after it.
+// An unreadable message keeps its ordinal, so a compartment is extended over it, and the next run begins after it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)
@@ -130,8 +129,7 @@ func TestUnreadableMessagesAreCovered(t *testing.T) {
 	}
 }
 
-// Accepted compartments have no gap and begin with the chunk's first message. Validate does not change the
-// draft.
+// Validate does not change the draft.
 func TestValidCompartmentsAreContiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.IntRange(1, 50).Draw(t, "start")
@@ -189,8 +187,8 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	}
 }
 
-// If a lower tier were longer than the messages, it would push all older compartments out of the head as soon
-// as its compartment decays to this tier.
+// A lower tier longer than the messages would push all older compartments out of the head as soon as its compartment
+// decays.
 func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for tier := range 4 {

@@ -14,16 +14,14 @@ import (
 )
 
 var (
-	// thought matches thinking that some models write into their answers. Its end may be missing if the answer was cut off.
 	thought = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|$)`)
 	query   = regexp.MustCompile(`(?s)<query>(.*?)</query>`)
 	finding = regexp.MustCompile(`(?s)<finding result="(\d{1,4})">(.*?)</finding>`)
 )
 
-// nothing is the sentence with which a model says that no result helps.
+// With this sentence, a model says that no result helps.
 const nothing = "nothing helpful was found"
 
-// isNothing reports whether an answer says that no result helps.
 func isNothing(answer string) bool {
 	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), ".! "))
 	return answer == "" || answer == nothing
@@ -33,13 +31,12 @@ func withoutThinking(answer string) string {
 	return strings.TrimSpace(thought.ReplaceAllString(answer, ""))
 }
 
-// maxQuery and maxFinding bound a search and a finding, in bytes.
 const (
 	maxQuery   = 200
 	maxFinding = 400
 )
 
-// queriesOf reads the searches in an answer. Of too many searches, the first ones count.
+// Of too many searches, the first ones count.
 func queriesOf(answer string) (queries []string, err error) {
 	for _, m := range query.FindAllStringSubmatch(answer, -1) {
 		if text := oneLine(m[1]); text != "" && len(text) <= maxQuery && len(queries) < maxQueries {
@@ -54,7 +51,6 @@ func queriesOf(answer string) (queries []string, err error) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(html.UnescapeString(text)), " ") }
 
-// read reads the findings in an answer, and sorts out those that break a rule.
 func (r *Result) read(answer, words string, hits []Hit) error {
 	r.Findings, r.Rejected = nil, nil
 	for _, m := range finding.FindAllStringSubmatch(answer, -1) {
@@ -77,7 +73,6 @@ func (r *Result) read(answer, words string, hits []Hit) error {
 	return nil
 }
 
-// check returns the rule that a finding breaks.
 func check(f Finding, words string, hits []Hit) error {
 	if f.Hit < 0 || f.Hit >= len(hits) {
 		return errors.New("there is no such result")
@@ -101,25 +96,24 @@ func check(f Finding, words string, hits []Hit) error {
 	return checkAnchor(f.Text, hit.Text)
 }
 
-// isOdd reports whether a character is neither a letter nor usual in a sentence: a circled letter or a fraction, for
-// example, which could spell what no word rule reads.
+// isOdd finds for example a circled letter or a fraction, which could spell what no word rule reads.
 func isOdd(r rune) bool {
 	return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("“”‘’«»–—…。、，", r)
 }
 
-// nameIn returns a word without the punctuation around it. The sign of a number and the dashes of an option stay.
+// The sign of a number and the dashes of an option stay.
 func nameIn(word string) string {
 	name := strings.TrimFunc(word, func(r rune) bool { return !isWord(r) })
 	before, _, _ := strings.Cut(word, name)
 	return before[len(strings.TrimRight(before, "-")):] + name
 }
 
-// longestWord is the length from which a word counts as a name, in bytes: the terms that are compared are shorter.
+// The compared terms are shorter, so a longer word, in bytes, counts as a name.
 const longestWord = 40
 
-// isPrecise reports whether a word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force"
-// or "30". A model may say a fact in other words, but not with other names and numbers. A capital at the beginning of a
-// sentence makes no name.
+// A precise word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force" or "30". A
+// model may say a fact in other words, but not with other names and numbers. A capital at the beginning of a sentence
+// makes no name.
 func isPrecise(word string, begins bool) bool {
 	if len(word) > longestWord || strings.HasPrefix(word, "-") {
 		return true
@@ -134,7 +128,6 @@ func isPrecise(word string, begins bool) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// has reports whether a text contains a word, not as a part of another word, in upper or lower case.
 func has(text, word string) bool {
 	text, word = strings.ToLower(text), strings.ToLower(word)
 	for from := 0; ; {
@@ -152,8 +145,8 @@ func has(text, word string) bool {
 	}
 }
 
-// checkAnchor returns an error if a text has little in common with a hit: fewer than two of its terms, or less than a third
-// of them, are terms of the hit. Words of grammar do not count.
+// A text has too little in common with a hit if fewer than two, or less than a third, of its terms are terms of the
+// hit. Words of grammar do not count.
 func checkAnchor(text, hit string) error {
 	known := make(map[string]bool)
 	terms.Each(hit, func(term []byte, _ int) { known[string(term)] = true })

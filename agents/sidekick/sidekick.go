@@ -13,38 +13,35 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// Agent is the name of the sidekick in the harness.
 const Agent = "magicctx-sidekick"
 
-// A Job is a message that the user is about to write.
 type Job struct {
-	// Words are what the user has told the sidekick to look for.
+	// Words are the user's words to the sidekick.
 	Words string
-	// Wishes are the user's additions to the sidekick's rules, or "".
+	// Wishes are the user's additions to the rules, or "".
 	Wishes string
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
 	Models  []string
 	Timeout time.Duration // of all questions together
-	// Search returns the best results of some searches, each result once.
+	// Search returns the best results of some searches, each once.
 	Search func(ctx context.Context, queries []string) ([]Hit, error)
-	// Progress is called before each question, with the number of results in it and the usage so far.
+	// Progress is called before each question, with the number of results and the usage so far.
 	Progress func(results int, used ask.Usage)
 }
 
-// A Hit is a result of a search. About says where it comes from, for example "user, message 12 of this session".
+// A Hit is a result of a search. About is for example "user, message 12 of this session".
 type Hit struct{ About, Text string }
 
-// A Finding is what a model has found in a hit, as far as the rules allow it.
+// A Finding is what a model has found in a hit, if the rules allow it.
 type Finding struct {
 	Hit  int // its index in the hits of the job's search
 	Text string
 }
 
-// A Result is the answer of a model, as far as the rules allow it.
 type Result struct {
 	// Findings is empty if nothing helps.
 	Findings []Finding
-	// Rejected says for each other finding which rule it breaks.
+	// Rejected has the broken rule of each other finding.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
@@ -53,11 +50,11 @@ type Result struct {
 const (
 	maxQueries  = 3
 	maxFindings = 5
-	// maxWords, maxHit and maxHits bound the user's words, one result and all results in a question, in bytes.
+	// The user's words, one result and all results in a question, in bytes.
 	maxWords = 4_000
 	maxHit   = 2_000
 	maxHits  = 20_000
-	// thinking is the room for thinking that the bound of an answer leaves, in tokens. longest is the room for the answer.
+	// The room for thinking, and for the answer itself, in tokens.
 	thinking = 2_000
 	longest  = 1_000
 )
@@ -92,7 +89,6 @@ func Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	return r, failed
 }
 
-// ask lets a model choose searches, and then findings in what they have found.
 func (r *Result) ask(ctx context.Context, a ask.Asker, j Job) error {
 	answer, err := r.question(ctx, a, j, searchPrompt, nil)
 	if err != nil {
@@ -122,7 +118,7 @@ func (r *Result) ask(ctx context.Context, a ask.Asker, j Job) error {
 	return r.read(answer, j.Words, shown)
 }
 
-// question asks the model about the user's words, and about hits if there are some. It returns the answer without thinking.
+// hits may be empty. The answer has no thinking.
 func (r *Result) question(ctx context.Context, a ask.Asker, j Job, system string, hits []Hit) (string, error) {
 	if j.Progress != nil {
 		j.Progress(len(hits), r.Usage)
@@ -143,7 +139,7 @@ func (r *Result) question(ctx context.Context, a ask.Asker, j Job, system string
 	return withoutThinking(answer.Text), nil
 }
 
-// promptOf shows the user's words and hits. They are data: a text cannot close its element.
+// Words and hits are data: a text cannot close its element.
 func promptOf(words string, hits []Hit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<words>%s</words>\n", html.EscapeString(cut(words, maxWords)))
@@ -153,5 +149,5 @@ func promptOf(words string, hits []Hit) string {
 	return strings.TrimSpace(b.String())
 }
 
-// cut returns the first n bytes of a text, without half a character at the end.
+// Half a character at the end is left out.
 func cut(text string, n int) string { return strings.ToValidUTF8(text[:min(len(text), n)], "") }

@@ -17,7 +17,6 @@ type compareCmd struct {
 	HTML   string   `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
 }
 
-// Run replays the sessions and prints the difference.
 func (cmd *compareCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

@@ -20,7 +20,6 @@ type dashboardCmd struct {
 	Port uint16 `help:"TCP port on 127.0.0.1; without it, any free one." placeholder:"N"`
 }
 
-// Run serves the page until ctrl-c.
 func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -53,7 +52,6 @@ func (cmd *dashboardCmd) Run(ctx context.Context, s streams) error {
 	})
 }
 
-// messages writes messages of a session as history expand prints them.
 func (cmd *dashboardCmd) messages(ctx context.Context, of store.Key, first, last int, w io.Writer) error {
 	expand := historyExpandCmd{historyFlags: historyFlags{dataDirFlag: cmd.dataDirFlag, Harness: of.Harness}, Session: of.Session, Range: messageRange{first, last}}
 	return expand.Run(ctx, streams{out: w})

@@ -14,12 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// dataDirFlag is the flag that names the directory of the host's state.
 type dataDirFlag struct {
 	DataDir string `help:"Directory of the database and the logs ($$MAGIC_CONTEXT_DATA_DIR)." type:"path" placeholder:"DIR"`
 }
 
-// resolve returns the absolute data directory.
 func (f dataDirFlag) resolve() (string, error) {
 	// If the variable is set but empty, kong would use the working directory.
 	dir := cmp.Or(f.DataDir, os.Getenv("MAGIC_CONTEXT_DATA_DIR"))
@@ -35,8 +33,8 @@ func (f dataDirFlag) resolve() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// createDataDir creates the data directory and its log directory. It refuses a data directory of another
-// user, because that user could replace the log with a link to any file of this user.
+// Another user's data directory is refused, because that user could replace the log with a link to any file of this
+// user.
 func createDataDir(dir string) error {
 	if err := file.CheckOwner(dir); err != nil {
 		return err
@@ -49,7 +47,6 @@ func createDataDir(dir string) error {
 
 func logPath(dataDir string) string { return filepath.Join(dataDir, "logs", "host.log") }
 
-// createDatabase makes the database, if there is none yet.
 func (f dataDirFlag) createDatabase(ctx context.Context) error {
 	dir, err := f.resolve()
 	if err != nil || exists(file.PathIn(dir)) {

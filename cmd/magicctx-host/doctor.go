@@ -30,16 +30,13 @@ type doctorCmd struct {
 	Fix  bool `help:"Repair what is safe to repair: permissions, sockets and logs of dead hosts, and compaction while magicctx cannot work."`
 }
 
-// Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
 	return "Looks at program, host, harnesses, configuration, store, permissions and disk, and says what to do about what it finds. " +
 		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back; Pi's is on all the time, and magicctx holds it back while it works. The exit code is 1 when something does not work."
 }
 
-// errUnwell is the error of doctor if a problem stops magicctx.
 var errUnwell = errors.New("something does not work, see above")
 
-// Run examines everything and prints the findings.
 func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	o, err := cmd.options()
 	if err != nil {
@@ -52,7 +49,7 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
-		// The repaired problem may have hidden another one, so examine again.
+		// The repaired problem may have hidden another one.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
 		again, err := doctor.Examine(ctx, o)
 		if err != nil {
@@ -97,8 +94,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// harnesses returns each harness, together with the functions by which doctor reads and repairs its configuration. If
-// project is empty, these functions use only the user's own configuration.
+// If project is empty, doctor reads and repairs only the user's own configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -136,15 +132,13 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// otherDirs returns the directories in which a host that started with another environment may have its
-// socket.
+// A host that started with another environment may have its socket in these directories.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
-// places returns the two places where magicctx may be installed for a harness: the project, and the user's
-// own configuration.
+// The two places of a harness are the project and the user's own configuration.
 func places(h *install.Harness, project, dataDir string) []install.Place {
 	user := install.Place{Harness: h, Env: os.Getenv, DataDir: dataDir}
 	inProject := user
@@ -152,7 +146,6 @@ func places(h *install.Harness, project, dataDir string) []install.Place {
 	return []install.Place{inProject, user}
 }
 
-// conflicts returns the conflicts of the project and of the user.
 func conflicts(ctx context.Context, places []install.Place) (all []doctor.Conflict, err error) {
 	found, err := install.ConflictsAt(ctx, places...)
 	for _, c := range found {
@@ -161,8 +154,7 @@ func conflicts(ctx context.Context, places []install.Place) (all []doctor.Confli
 	return all, err
 }
 
-// findPlugin returns the entry that loads magicctx's plugin at a place. If there is none, the entry is
-// empty.
+// findPlugin returns the entry that loads magicctx's plugin, or an empty one.
 func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error) {
 	found, err := install.FindPlugin(ctx, place)
 	if found == nil {
@@ -179,8 +171,7 @@ func foreignPlugin(ctx context.Context, place install.Place) (string, error) {
 	return install.ForeignPlugin(ctx, place, shim)
 }
 
-// restoreCompaction switches a harness's compaction on again in each place where an installation has
-// switched it off.
+// An installation has switched the harness's compaction off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

@@ -12,9 +12,8 @@ import (
 
 var failure = regexp.MustCompile(`(?m)^fail .*`)
 
-// The loader of a project loads the plugin in the data directory, and that plugin finds its host there.
-// So doctor looks there, too. In a healthy project, doctor must not switch the harness's own compaction
-// on again.
+// The loader of a project loads the plugin in the data directory, which finds its host there. In a healthy project,
+// doctor must not switch the harness's own compaction on again.
 func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	for name, installations := range map[string][][]string{
 		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},
@@ -49,7 +48,7 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	}
 }
 
-// P11: once, after the program was moved, doctor reported the same cause twice for each plugin.
+// P11: after the program was moved, doctor reported the same cause twice for each plugin.
 func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")

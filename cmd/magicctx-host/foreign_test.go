@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// H8: the repository has its own file in the place of our loader. Once, install overwrote it without a
-// backup, and uninstall deleted it.
+// H8: install overwrote the repository's file in the place of the loader without a backup, and uninstall deleted it.
 func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		t.Run(harness, func(t *testing.T) {
@@ -31,8 +30,8 @@ func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	}
 }
 
-// The repository's configuration already names the loader. The loader itself is missing, or is ours. uninstall keeps
-// the repository's files, and removes all files that install wrote.
+// The repository's configuration names the loader, which is missing or magicctx's. uninstall keeps the repository's
+// files, and removes what install wrote.
 func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
@@ -57,7 +56,7 @@ func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	}
 }
 
-// repositoriesWithLoader holds, for each harness, a configuration of a project that names a loader.
+// Each configuration of a project names a loader.
 var repositoriesWithLoader = map[string]struct{ settings, content, loader string }{
 	"opencode": {
 		"project/opencode.json", `{"plugin": ["./.opencode/opencode-shim/index.js"], "compaction": {"auto": false, "prune": false}}`,
@@ -66,8 +65,7 @@ var repositoriesWithLoader = map[string]struct{ settings, content, loader string
 	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
 }
 
-// P10: both harnesses use the schema of the settings, so it stays until both
-// are uninstalled.
+// P10: both harnesses use the schema of the settings.
 func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -92,8 +90,8 @@ func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	}
 }
 
-// H8: after the installation, a directory of the project becomes a link that leads to another project. Once,
-// uninstall then deleted the other project's loader.
+// H8: after the installation, a directory of the project became a link to another project, and uninstall deleted that
+// project's loader.
 func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -126,8 +124,7 @@ func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// H8: the repository has its own file in the place of our loader. Once, doctor said that this file starts our
-// host.
+// H8: doctor said that the repository's file in the place of the loader starts the host.
 func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	c := newClone(t)
 	if out, errs, code := c.command("install", "opencode", "--project", "--yes"); code != 0 {
@@ -150,8 +147,8 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	}
 }
 
-// H10: an empty file of the repository has the name of another plugin for the same job, so magicctx does not work in
-// that project. Once, doctor --fix then changed the user's own configuration, which all projects use.
+// H10: an empty file of the repository has the name of another plugin for the same job, so magicctx does not work
+// there. doctor --fix then changed the user's own configuration, which all projects use.
 func TestHostileCloneDoctorLeavesTheUserAlone(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"another plugin":    func(c *clone) { c.write("project/.opencode/plugin/dcp.js", "") },

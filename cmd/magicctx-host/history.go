@@ -24,7 +24,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// historyCmd reads the database itself and never asks the host, so it works whether or not a host runs.
+// historyCmd reads the database itself, so it needs no host.
 type historyCmd struct {
 	List   historyListCmd   `cmd:"" default:"withargs" help:"List the sessions that have summaries."`
 	Show   historyShowCmd   `cmd:"" help:"Show the summaries of a session."`
@@ -41,7 +41,6 @@ type historyListCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// Run lists the sessions that have compartments.
 func (cmd *historyListCmd) Run(ctx context.Context, s streams) error {
 	var rows []store.HistoryOverview
 	err := cmd.browse(ctx, func(b *store.Browser) (err error) {
@@ -72,7 +71,6 @@ type historyShowCmd struct {
 	JSON    bool         `help:"Print JSON."`
 }
 
-// Run prints the compartments of a session.
 func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	var session store.HistoryOverview
 	var rows []chronicle.Compartment
@@ -110,8 +108,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintHistory(s.out, about, all, pageOf(s))
 }
 
-// noSummary is the error for a range that no compartment covers. The compartments of a session cover the
-// messages from 1 to covered.
+// The compartments cover the messages from 1 to covered.
 func noSummary(r messageRange, covered int) error {
 	if covered == 0 {
 		return fmt.Errorf("this session has no summaries yet; %s history expand shows its messages", program.Name())
@@ -128,7 +125,6 @@ type historyExpandCmd struct {
 	Thinking bool         `help:"Print the model's thinking, too, as far as it is readable."`
 }
 
-// Run prints raw messages, one after the other as they are read.
 func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	candidates, err := cmd.candidates(ctx)
 	if err != nil {
@@ -160,8 +156,8 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", format.Clean(cmd.Session), program.Name(), errors.Join(problems...))
 }
 
-// candidates returns the sessions that the user may mean. If magicctx does not know the session, there is
-// one candidate, without anchors, for each harness that the command line allows.
+// The user may mean several sessions. An unknown session has one candidate, without anchors, for each allowed
+// harness.
 func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
 	err = cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)
@@ -195,7 +191,6 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 	return all, nil
 }
 
-// An expandPrinter prints each message as it is read.
 type expandPrinter struct {
 	cmd     *historyExpandCmd
 	out     io.Writer
@@ -204,7 +199,7 @@ type expandPrinter struct {
 	err     error // the error of the output
 }
 
-// print prints a message. It returns false if the output fails.
+// print returns false if the output fails.
 func (p *expandPrinter) print(m rawhistory.Message) bool {
 	if p.cmd.JSON {
 		p.err = printLine(p.out, struct {
@@ -218,7 +213,6 @@ func (p *expandPrinter) print(m rawhistory.Message) bool {
 	return p.err == nil
 }
 
-// printLine prints a value as one line of JSON.
 func printLine(w io.Writer, value any) error {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -228,7 +222,6 @@ func printLine(w io.Writer, value any) error {
 	return err
 }
 
-// browse calls browse with the database of the data directory.
 func (f *historyFlags) browse(ctx context.Context, browse func(*store.Browser) error) error {
 	dir, err := f.resolve()
 	if err != nil {
@@ -241,7 +234,7 @@ func (f *historyFlags) browse(ctx context.Context, browse func(*store.Browser) e
 	return err
 }
 
-// find returns the session that the user named, or nil if the database has no such session.
+// find returns the session that the user named, or nil.
 func (f *historyFlags) find(b *store.Browser, wanted string) (*store.SessionName, error) {
 	all, err := b.Sessions()
 	if err != nil {
@@ -268,16 +261,13 @@ func historySessionOf(o store.HistoryOverview) view.HistorySession {
 	}
 }
 
-// pageOf describes the output of a command.
 func pageOf(s streams) view.Page {
 	return view.Page{Width: widthOf(s.out), Color: terminal.WantsColor(s.out), ASCII: terminal.IsASCII(s.out), Now: time.Now(), Program: program.Name()}
 }
 
-// A messageRange is a range of ordinals on the command line: 12, 12-20 or 12-. The zero range holds all
-// messages.
+// A messageRange is 12, 12-20 or 12- on the command line. The zero range holds all messages.
 type messageRange struct{ first, last int }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (r *messageRange) UnmarshalText(text []byte) error {
 	from, to, isRange := strings.Cut(string(text), "-")
 	first, err := strconv.Atoi(from)
@@ -297,7 +287,6 @@ func (r *messageRange) UnmarshalText(text []byte) error {
 
 func (r messageRange) isGiven() bool { return r.first > 0 }
 
-// bounds returns the first and the last ordinal of the range.
 func (r messageRange) bounds() (first, last int) {
 	if !r.isGiven() {
 		return 1, math.MaxInt
@@ -305,7 +294,6 @@ func (r messageRange) bounds() (first, last int) {
 	return r.first, r.last
 }
 
-// touches reports whether a message from first to last is in the range.
 func (r messageRange) touches(first, last int) bool {
 	from, to := r.bounds()
 	return first <= to && last >= from

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A historyRig is a user with sessions of both harnesses, and the open store of a host.
 type historyRig struct {
 	t         *testing.T
 	home, dir string
@@ -46,7 +45,6 @@ func (r *historyRig) must(err error) {
 	}
 }
 
-// begin stores the first pass of a session.
 func (r *historyRig) begin(key store.Key) {
 	r.t.Helper()
 	r.must(r.store.CommitPass(r.t.Context(), store.PassCommit{
@@ -55,7 +53,6 @@ func (r *historyRig) begin(key store.Key) {
 	}))
 }
 
-// summarise stores a session with two compartments: one for messages 1 and 2, one for message 3.
 func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.t.Helper()
 	ctx := r.t.Context()
@@ -81,7 +78,6 @@ func openCodeMessage(id, role, text string, created int) json.Value {
 	return json.Value(fmt.Sprintf(`{"info":{"id":%q,"sessionID":"s","role":%q,"time":{"created":%d}},"parts":[{"id":"p-%s","type":"text","text":%q}]}`, id, role, created, id, text))
 }
 
-// run runs a history command.
 func (r *historyRig) run(args ...string) (out, errs string, code int) {
 	r.t.Helper()
 	var o, e bytes.Buffer
@@ -89,7 +85,6 @@ func (r *historyRig) run(args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// prints runs a command that must succeed, and returns what it prints.
 func (r *historyRig) prints(args ...string) string {
 	r.t.Helper()
 	out, errs, code := r.run(args...)
@@ -230,7 +225,6 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 	}
 }
 
-// The messages of a session without summaries can be expanded, but there are no summaries to show.
 func TestHistoryWithoutSummaries(t *testing.T) {
 	r := newHistoryRig(t)
 	key := store.Key{Harness: "opencode", Session: "ses_bare"}

@@ -19,11 +19,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// patience bounds how long a test waits for an action that must end without help.
+// The action must end without help.
 const patience = 20 * time.Second
 
-// A clone is a project that its user has just cloned, with the user's home beside it. The working
-// directory is the project.
+// A clone is a project that its user has just cloned, and the working directory.
 type clone struct {
 	t                   *testing.T
 	root, home, project string
@@ -51,7 +50,6 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// write writes a file below the root.
 func (c *clone) write(name, content string) string {
 	c.t.Helper()
 	file := filepath.Join(c.root, name)
@@ -80,7 +78,6 @@ func (c *clone) read(name string) string {
 	return string(content)
 }
 
-// command runs the program and returns what it printed, with its exit code.
 func (c *clone) command(args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
 	var out, errs bytes.Buffer
@@ -104,8 +101,8 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// The repository ships a link at the path of a backup. It also chooses the bytes of the backup, because the backup is
-// a copy of its configuration.
+// The repository ships a link at the path of a backup, and chooses the bytes of the backup, a copy of its
+// configuration.
 func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +128,7 @@ func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The repository ships two files: a forged record of an installation, and a backup to restore.
+// The repository ships a forged record of an installation, and a backup to restore.
 func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	c := newClone(t)
 	precious := c.write("home/precious.txt", "mine\n")
@@ -179,7 +176,7 @@ func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	}
 }
 
-// install names each file that it changes on the disk, with the file's real path, before it changes the file.
+// install names the real path of each file before it changes the file.
 func TestHostileCloneInstallNamesEveryFile(t *testing.T) {
 	c := newClone(t)
 	c.write("home/dotfiles/opencode.json", "{}")
@@ -214,7 +211,6 @@ func TestHostileCloneInstallNamesEveryFile(t *testing.T) {
 	}
 }
 
-// files returns the contents of all regular files below the root.
 func (c *clone) files() map[string]string {
 	c.t.Helper()
 	all := map[string]string{}
@@ -232,7 +228,7 @@ func (c *clone) files() map[string]string {
 	return all
 }
 
-// differing returns "create", "change" or "delete" for each file that differs between the maps.
+// The values are "create", "change" or "delete".
 func differing(before, after map[string]string) map[string]string {
 	changes := map[string]string{}
 	for file, content := range after {
@@ -251,7 +247,7 @@ func differing(before, after map[string]string) map[string]string {
 	return changes
 }
 
-// If somebody else's file is in the place of the backup, that file stays.
+// Somebody else's file in the place of the backup stays.
 func TestForeignBackupStays(t *testing.T) {
 	c := newClone(t)
 	c.write("home/.config/opencode/opencode.json", "{}")
@@ -280,7 +276,7 @@ func TestForeignBackupStays(t *testing.T) {
 	}
 }
 
-// tricks are characters by which a repository or a trace could hide text from its reader.
+// With these characters a repository or a trace could hide text from its reader.
 const tricks = "\x1b[1A\x1b[2K\u009b2J\u202e\u2066\x07\x7f"
 
 func wantPrintable(t *testing.T, what, text string) {
@@ -327,8 +323,7 @@ func TestHostileCloneOutputIsPrintable(t *testing.T) {
 	wantPrintable(t, "an error of replay", errs)
 }
 
-// The path of a plugin is very long. Once, the search for its package.json, in every directory above it,
-// took minutes.
+// The search for the plugin's package.json, in every directory above a very long path, took minutes.
 func TestHostileCloneDoctorEnds(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", `{"plugin": ["./`+strings.Repeat("a/", 100_000)+`"]}`)
@@ -337,7 +332,7 @@ func TestHostileCloneDoctorEnds(t *testing.T) {
 	}
 }
 
-// If a check ignores its context, doctor still ends.
+// A check may ignore its context.
 func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", "{}")
@@ -353,7 +348,7 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(terminal.Handler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
-	// tint itself writes the colours. Each is a sequence of digits and semicolons that ends in m.
+	// tint writes the colours as digits and semicolons that end in m.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
 	if n := strings.Count(out.String(), "visible"); n != 4 {
 		t.Errorf("%d of 4 texts are in %q", n, out.String())

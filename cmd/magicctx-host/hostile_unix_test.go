@@ -57,7 +57,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	}
 }
 
-// If root installs in a user's home, the user can change and remove every file of the installation.
+// If root installs in a user's home, the user can change and remove every file.
 func TestRootInstallLeavesFilesOfTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install for another user")

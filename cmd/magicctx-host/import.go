@@ -14,14 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// importCmd works whether or not a host runs.
+// importCmd needs no host.
 type importCmd struct {
 	outputFlags
 	DryRun   bool   `help:"Say what would be taken, and write nothing."`
 	Database string `arg:"" optional:"" type:"path" help:"The plugin's database. By default, context.db in the data directory."`
 }
 
-// Run imports the plugin's database.
 func (cmd *importCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

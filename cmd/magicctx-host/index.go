@@ -20,13 +20,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// indexCmd works whether or not a host runs: several processes may write the index.
+// Several processes may write the index, so indexCmd needs no host.
 type indexCmd struct {
 	dataDirFlag
 	DryRun bool `help:"Show which sessions there are, and write nothing."`
 }
 
-// Run indexes the sessions of all harnesses.
 func (cmd *indexCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -44,7 +43,7 @@ func printUnread(s streams, what string, err error) {
 	fmt.Fprintf(s.err, "not read: %s: %s\n", format.Clean(what), format.Clean(err.Error()))
 }
 
-// indexSessions reads what is new in the sessions of all harnesses into the index in dir.
+// Only what is new in the sessions is read.
 func indexSessions(ctx context.Context, s streams, dir string) error {
 	unread := 0
 	failed := func(what string, err error) {
@@ -94,7 +93,6 @@ func indexSessions(ctx context.Context, s streams, dir string) error {
 	return err
 }
 
-// printSources prints what a run would read.
 func printSources(ctx context.Context, w io.Writer, failed func(string, error)) error {
 	sources, err := storedSessions.List(ctx, failed)
 	if err == nil {
@@ -103,7 +101,6 @@ func printSources(ctx context.Context, w io.Writer, failed func(string, error)) 
 	return err
 }
 
-// A progress shows on a terminal how far a run has come.
 type progress struct {
 	out     io.Writer
 	started time.Time

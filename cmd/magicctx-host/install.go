@@ -20,7 +20,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
 	dataDirFlag
 	Harness string `arg:"" enum:"${programs}" help:"The harness: ${enum}."`
@@ -47,13 +46,11 @@ type installCmd struct {
 	Plugin string `help:"Shim to install: a file, a directory or an npm package. By default the one that this program carries." placeholder:"PATH"`
 }
 
-// Help implements kong.HelpProvider.
 func (installCmd) Help() string {
 	return "For OpenCode, adds the plugin to opencode.json(c), switches OpenCode's own compaction off there, and adds the panel to tui.json(c). For Pi, adds the plugin to the packages in settings.json. " +
 		"Offers a magicctx.jsonc with all settings as comments. Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
 }
 
-// Run shows the change, asks for consent, and applies it.
 func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	place, err := cmd.place()
 	if err != nil {
@@ -89,7 +86,6 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	return cmd.offerIndex(ctx, s, answers, place.DataDir)
 }
 
-// offerImport offers to import what the TypeScript plugin has stored.
 func (cmd *installCmd) offerImport(ctx context.Context, s streams, answers *bufio.Reader, dir string) error {
 	importer := importerTo(dir)
 	n, err := importer.Found(ctx)
@@ -102,8 +98,7 @@ func (cmd *installCmd) offerImport(ctx context.Context, s streams, answers *bufi
 		func() error { return (&importCmd{outputFlags: outputFlags{dataDirFlag: cmd.dataDirFlag}}).Run(ctx, s) })
 }
 
-// offerIndex offers to index the sessions that are on this machine already, so that a search finds something on the
-// first day.
+// A search then finds something on the first day.
 func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio.Reader, dir string) error {
 	sources, err := storedSessions.List(ctx, func(string, error) {}) // indexSessions names what cannot be read
 	if err != nil {
@@ -120,7 +115,7 @@ func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio
 		"They stay unread. Later, "+program.Name()+" index reads them.", func() error { return indexSessions(ctx, s, dir) })
 }
 
-// offer does something with n things if the user wants it. If there are none, it does not ask.
+// Without things, offer does not ask.
 func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Reader, n int, question, later string, do func() error) error {
 	if n == 0 {
 		return nil
@@ -138,8 +133,7 @@ func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Read
 	return do()
 }
 
-// conflictsHere lists the conflicts with magicctx in the project of the current directory. If magicctx is being
-// installed for all projects, they do not stop the installation.
+// In an installation for all projects, the conflicts of the current directory do not stop it.
 func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	project, err := os.Getwd()
 	if err != nil {
@@ -156,7 +150,6 @@ func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	return notes
 }
 
-// carried are the plugins in this program, and the loaders for projects.
 var carried = map[schema.Harness]install.Shim{
 	schema.HarnessOpenCode: {
 		Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject,
@@ -165,8 +158,7 @@ var carried = map[schema.Harness]install.Shim{
 	schema.HarnessPi: {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 
-// carriedShim returns the plugin that is built into this program for the place's harness. The plugin will start
-// this program.
+// carriedShim returns the plugin in this program for the place's harness. The plugin will start this program.
 func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -187,12 +179,10 @@ type uninstallCmd struct {
 	placeFlags
 }
 
-// Help implements kong.HelpProvider.
 func (uninstallCmd) Help() string {
 	return "Gives the harness's configuration its former bytes back. If you have edited the file since, only what install added is removed."
 }
 
-// Run shows the change, asks for consent, and applies it.
 func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	place, err := cmd.place()
 	if err != nil {
@@ -213,8 +203,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	return removeMarkers(ctx, s, place.Harness)
 }
 
-// removeMarkers removes the compaction markers from a harness's own store. Without the plugin, the harness
-// would leave out all messages before a session's newest marker.
+// Without the plugin, the harness would leave out all messages before a session's newest marker.
 func removeMarkers(ctx context.Context, s streams, harness *install.Harness) error {
 	m := harnessMarkers()[harness.ID]
 	if m == nil {
@@ -230,7 +219,7 @@ func removeMarkers(ctx context.Context, s streams, harness *install.Harness) err
 	return err
 }
 
-// carryOut shows a plan that is not empty, asks the user if necessary, and applies the plan.
+// carryOut shows a plan that is not empty, asks if necessary, and applies it.
 func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan, done string) error {
 	if diff := plan.Diff(terminal.WantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
@@ -261,7 +250,6 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Read
 	return err
 }
 
-// list prints those effects of a plan for which isListed returns true.
 func (placeFlags) list(out io.Writer, plan *install.Plan, isListed func(install.Effect) bool) {
 	for _, e := range plan.Effects() {
 		if isListed(e) {
@@ -275,7 +263,7 @@ var (
 	errDeclined   = errors.New("nothing was changed")
 )
 
-// confirm asks about the change to the configuration, and separately about the new settings file.
+// The new settings file has a separate question.
 func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan) error {
 	if !terminal.Is(s.in) {
 		return errNoTerminal
@@ -298,8 +286,7 @@ func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reade
 	return err
 }
 
-// ask returns whether the user's answer is yes. It also returns when ctx ends, because the program catches the
-// interrupt that would otherwise end the read.
+// ask also returns when ctx ends, because the program catches the interrupt that would otherwise end the read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)
 	type answer struct {

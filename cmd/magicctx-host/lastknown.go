@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A storeReader answers questions about sessions while no host runs, as the next host would at its start.
+// A storeReader answers as the next host would at its start.
 type storeReader struct {
 	store *store.Store
 	host  *host.Host
@@ -38,20 +38,17 @@ func readStore(ctx context.Context, dir string) (*storeReader, error) {
 
 func (r *storeReader) Close() error { return r.store.Close() }
 
-// Status returns the status that the next host would report at its start.
 func (r *storeReader) Status(ctx context.Context) (schema.StatusResult, error) {
 	st, err := r.host.Status(ctx, nil, schema.StatusParams{})
 	st.Version = rpc.Version
 	return st, err
 }
 
-// Session implements sessionAsker.
 func (r *storeReader) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	return r.host.SessionStatus(ctx, nil, p)
 }
 
-// farewell describes the sessions whose next prompt will not fit into their window once magicctx is gone, because the
-// harness then sends all messages.
+// Without magicctx, the harness sends all messages, so the next prompt of some sessions will not fit.
 func farewell(ctx context.Context, place install.Place) []string {
 	endpoint, err := daemon.NewEndpoint(place.DataDir)
 	if err != nil {

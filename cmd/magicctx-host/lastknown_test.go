@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// storeSession stores a session whose newest prompt had the given number of tokens, in a
-// window of 48,000.
+// The newest prompt has the given number of tokens, in a window of 48,000.
 func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {
@@ -45,7 +44,6 @@ func runReal(t *testing.T, args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// Without a host, status shows the sessions in the store, and says that no host runs.
 func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -65,7 +63,6 @@ func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
 	}
 }
 
-// uninstall names exactly the sessions that will not fit without magicctx.
 func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
@@ -90,8 +87,7 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	}
 }
 
-// If install runs for all projects, it still finds another context plugin of the current
-// project.
+// In an installation for all projects, another context plugin of the current project is found.
 func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
 	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

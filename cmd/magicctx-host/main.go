@@ -23,16 +23,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Exit codes.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	// exitNotSearched is the exit code of search and why-forgot after an error. As with grep, 1 means that there is no hit.
+	// exitNotSearched is the exit code of search and why-forgot after an error. As with grep, 1 means no hit.
 	exitNotSearched = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
-	// exitSignal plus the number of the signal is the exit code after a second signal, as in a shell.
+	// As in a shell, exitSignal plus the number of the signal is the exit code after a second signal.
 	exitSignal = 128
 )
 
@@ -42,9 +41,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that ends when the process receives an interrupt or SIGTERM. The second of
-// these signals ends the process at once, because some operations ignore their context, for example opening a
-// pipe to which no process writes.
+// The second interrupt or SIGTERM ends the process at once, because some operations ignore their context, for example
+// opening a pipe to which no process writes.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -63,17 +61,15 @@ func signalled() (context.Context, context.CancelFunc) {
 	}
 }
 
-// A hostBuilder opens the store in the data directory and assembles the host. closeHost stops background work
-// and closes the store. The caller calls closeHost after its last call to the host.
+// A hostBuilder assembles the host. closeHost stops background work and closes the store. It is called after the last
+// call to the host.
 type hostBuilder func(context.Context, hostOptions) (p rpc.Provider, closeHost func(), err error)
 
-// hostOptions are the inputs of a hostBuilder.
 type hostOptions struct {
 	DataDir string // absolute, and it exists
 	Log     *slog.Logger
 }
 
-// cli is the command line.
 type cli struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 	LogLevel    slog.Level       `help:"Log level: debug, info, warn or error." default:"info" env:"MAGICCTX_LOG_LEVEL"`
@@ -108,19 +104,17 @@ type cli struct {
 
 type versionCmd struct{}
 
-// Run prints the version as --version does.
 func (versionCmd) Run(s streams) error {
 	_, err := fmt.Fprintln(s.out, rpc.Version)
 	return err
 }
 
-// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// An exitError carries an exit code. Its message, if not empty, goes to stderr.
+// An exitError carries an exit code. Its message, if any, goes to stderr.
 type exitError struct {
 	code int
 	err  error
@@ -129,10 +123,9 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// run is the whole program and returns its exit code.
+// run is the whole program.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// kong ends the process for --help and --version. A panic with this type ends only run, so tests can
-	// call run.
+	// kong ends the process for --help and --version. A panic with this type ends only run, for tests.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,8 +184,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// withoutEmptyChoice removes the empty value from the choices that kong lists. The empty value only means that a flag
-// is left out, so no user types it.
+// The empty value only means that a flag is left out, so no user types it.
 func withoutEmptyChoice(err error) error {
 	before, after, ok := strings.Cut(err.Error(), ` must be one of "",`)
 	if !ok {
@@ -201,8 +193,7 @@ func withoutEmptyChoice(err error) error {
 	return errors.New(before + " must be one of " + after)
 }
 
-// printError prints an error. It cleans the text, because an error may quote a name that comes from
-// somebody else.
+// An error may quote a name from somebody else, so its text is cleaned.
 func printError(w io.Writer, err error) {
 	fmt.Fprintln(w, "magicctx-host:", format.CleanLines(err.Error()))
 }

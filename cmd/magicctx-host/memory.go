@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// memoryCmd reads and changes the database itself, so it works whether or not a host runs.
+// memoryCmd reads and changes the database itself, so it needs no host.
 type memoryCmd struct {
 	List    memoryListCmd    `cmd:"" default:"withargs" help:"List what magicctx remembers, by project."`
 	Show    memoryShowCmd    `cmd:"" help:"Show a memory: where it comes from, and how it changed."`
@@ -36,14 +36,12 @@ type memoryCmd struct {
 	Import  memoryImportCmd  `cmd:"" help:"Add the memories of a file that memory export has printed."`
 }
 
-// outputFlags are the flags of a command that prints memories or notes.
 type outputFlags struct {
 	dataDirFlag
 	JSON bool `help:"Print JSON."`
 }
 
-// identify returns the identity of a directory's project, or "" without a directory. It never guesses: a wrong identity
-// would give a memory to another project.
+// Without a directory, the identity is "". It is never guessed: a wrong one would give a memory to another project.
 func identify(ctx context.Context, directory string) (string, error) {
 	if directory == "" {
 		return "", nil
@@ -55,7 +53,6 @@ func identify(ctx context.Context, directory string) (string, error) {
 	return project.Identify(ctx, directory)
 }
 
-// A memoryFile is the JSON form of memories.
 type memoryFile struct {
 	Memories []chronicle.Memory `json:"memories"`
 }
@@ -69,7 +66,6 @@ type memoryListCmd struct {
 	status  chronicle.MemoryStatus // only memories with this status; if it is "", the flags choose
 }
 
-// Validate refuses flags that contradict each other.
 func (cmd *memoryListCmd) Validate() error {
 	if cmd.Ran != 0 && (cmd.User || cmd.All) {
 		return errors.New("name --run alone or with --project: it lists all changes of a run")
@@ -80,7 +76,6 @@ func (cmd *memoryListCmd) Validate() error {
 	return nil
 }
 
-// Run lists memories.
 func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -121,12 +116,11 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 // A ranChange is what a run of the dreamer has done to a memory.
 type ranChange struct {
 	Before chronicle.Memory `json:"before"`
-	// After is the memory that superseded Before. If After is nil, Before was archived, and Reason says why.
+	// If After is nil, Before was archived, and Reason says why. Otherwise After superseded Before.
 	After  *chronicle.Memory `json:"after,omitzero"`
 	Reason string            `json:"reason,omitzero"`
 }
 
-// listRun lists what a run of the dreamer has changed.
 func (cmd *memoryListCmd) listRun(ctx context.Context, s streams, dir string) error {
 	identity, err := identify(ctx, cmp.Or(cmd.Project, "."))
 	if err != nil {
@@ -179,7 +173,6 @@ type memoryExportCmd struct {
 	Project string `help:"Only the project of this directory." type:"path" placeholder:"DIR"`
 }
 
-// Run prints all memories, also those that are not active.
 func (cmd *memoryExportCmd) Run(ctx context.Context, s streams) error {
 	return (&memoryListCmd{outputFlags: outputFlags{cmd.dataDirFlag, true}, Project: cmd.Project, All: true}).Run(ctx, s)
 }
@@ -189,7 +182,6 @@ type memoryShowCmd struct {
 	ID int64 `arg:"" name:"id" help:"Number of the memory."`
 }
 
-// Run shows a memory with its log.
 func (cmd *memoryShowCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -214,7 +206,6 @@ func (cmd *memoryShowCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintMemory(s.out, shown.Memory, shown.Changes, time.Local)
 }
 
-// memoryFlags describe how a memory counts.
 type memoryFlags struct {
 	Importance int    `help:"1 to 100: which memories stay if the prompt has no room for all." placeholder:"N"`
 	Days       int    `help:"Show it for this many days only; 0 means forever." default:"-1" placeholder:"N"`
@@ -223,7 +214,6 @@ type memoryFlags struct {
 	Check      string `help:"What shows that it still holds, from the root of the project; none removes it." placeholder:"PATH[: TEXT]"`
 }
 
-// apply changes a memory as the flags say.
 func (f memoryFlags) apply(m *chronicle.Memory) {
 	if f.Importance != 0 {
 		m.Importance = f.Importance
@@ -248,7 +238,6 @@ type memoryAddCmd struct {
 	Content []string `arg:"" help:"The fact, in one sentence."`
 }
 
-// Validate refuses two flags that contradict each other.
 func (cmd *memoryAddCmd) Validate() error {
 	if cmd.User && cmd.Category != "" {
 		return errors.New("name --user or --category, not both: a memory about you has no other category")
@@ -256,7 +245,6 @@ func (cmd *memoryAddCmd) Validate() error {
 	return nil
 }
 
-// Run stores a memory of the user.
 func (cmd *memoryAddCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
@@ -287,7 +275,6 @@ type memoryEditCmd struct {
 	Content []string `arg:"" optional:"" help:"The new text."`
 }
 
-// Run changes a memory.
 func (cmd *memoryEditCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) {
 		m, err := e.Update("", cmd.ID, func(m *chronicle.Memory) {
@@ -301,13 +288,11 @@ func (cmd *memoryEditCmd) Run(ctx context.Context, s streams) error {
 	})
 }
 
-// memoryIDs are the flags and arguments of a command that changes several memories, all or none.
 type memoryIDs struct {
 	outputFlags
 	IDs []int64 `arg:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
 }
 
-// each calls change for each memory.
 func (f memoryIDs) each(ctx context.Context, s streams, change func(e *memories.Editor, id int64) (chronicle.Memory, error)) error {
 	return f.edit(ctx, s, func(e *memories.Editor) (all []chronicle.Memory, err error) {
 		for _, id := range f.IDs {
@@ -326,7 +311,6 @@ type memoryArchiveCmd struct {
 	Reason string `help:"Why, for memory show."`
 }
 
-// Run archives memories.
 func (cmd *memoryArchiveCmd) Run(ctx context.Context, s streams) error {
 	return cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) {
 		if _, err := e.Archive("", []int64{id}, cmd.Reason); err != nil {
@@ -343,7 +327,6 @@ type memoryRestoreCmd struct {
 	IDs     []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories, as memory list prints them."`
 }
 
-// Validate wants either memories or a run.
 func (cmd *memoryRestoreCmd) Validate() error {
 	switch {
 	case cmd.Undone == nil && len(cmd.IDs) == 0:
@@ -357,7 +340,6 @@ func (cmd *memoryRestoreCmd) Validate() error {
 	return nil
 }
 
-// Run restores memories.
 func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 	if cmd.Undone == nil {
 		return memoryIDs{cmd.outputFlags, cmd.IDs}.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Restore("", id) })
@@ -369,7 +351,7 @@ func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, *cmd.Undone) })
 }
 
-// identity returns the project of a directory. If the directory is gone, the project's memories still know it.
+// If the directory is gone, the project's memories still know it.
 func (cmd *memoryRestoreCmd) identity(ctx context.Context) (string, error) {
 	identity, gone := identify(ctx, cmd.Project)
 	if !errors.Is(gone, fs.ErrNotExist) {
@@ -396,7 +378,6 @@ type memoryReviewCmd struct {
 	IDs []int64 `arg:"" optional:"" name:"id" help:"Numbers of the memories to accept. To reject others, archive them."`
 }
 
-// Run lists the proposed memories, or accepts those that are named.
 func (cmd *memoryReviewCmd) Run(ctx context.Context, s streams) error {
 	if len(cmd.IDs) == 0 {
 		return (&memoryListCmd{outputFlags: cmd.outputFlags, status: chronicle.MemoryIsProposed}).Run(ctx, s)
@@ -406,7 +387,6 @@ func (cmd *memoryReviewCmd) Run(ctx context.Context, s streams) error {
 
 type memoryRmCmd struct{ memoryIDs }
 
-// Run deletes memories.
 func (cmd *memoryRmCmd) Run(ctx context.Context, s streams) error {
 	err := cmd.each(ctx, s, func(e *memories.Editor, id int64) (chronicle.Memory, error) { return e.Delete("", id) })
 	if err == nil && !cmd.JSON {
@@ -421,10 +401,9 @@ type memoryImportCmd struct {
 	File    string `arg:"" type:"existingfile" help:"The file, or - for stdin."`
 }
 
-// maxImport bounds a file of memories.
 const maxImport = 64 << 20
 
-// Run adds memories. Memories that are known already stay as they are.
+// Known memories stay as they are.
 func (cmd *memoryImportCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
@@ -453,7 +432,6 @@ func (cmd *memoryImportCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Import(file.Memories, identity) })
 }
 
-// edit changes memories in one transaction, and prints them.
 func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.Editor) ([]chronicle.Memory, error)) error {
 	dir, err := f.resolve()
 	if err != nil {
@@ -481,7 +459,6 @@ func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.
 	return err
 }
 
-// withRemedy tells the user what to do about a memory that is not as expected.
 func withRemedy(err error) error {
 	switch {
 	case errors.Is(err, memories.ErrInactive):

@@ -16,8 +16,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// memory list shows the historian's facts, and memory rm removes one, even while a host has the database
-// open.
 func TestMemoryListAndRm(t *testing.T) {
 	dir := t.TempDir()
 	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
@@ -53,7 +51,6 @@ func TestMemoryListAndRm(t *testing.T) {
 	}
 }
 
-// learnFact publishes a summary of one message with a fact.
 func learnFact(t *testing.T, s *store.Store, project, content string) {
 	t.Helper()
 	key := store.Key{Harness: "opencode", Session: "ses_one"}
@@ -76,7 +73,6 @@ func learnFact(t *testing.T, s *store.Store, project, content string) {
 	}
 }
 
-// The user adds, changes, archives and restores memories, and moves them to another database, without a harness.
 func TestMemoriesAreEdited(t *testing.T) {
 	dir, other, place := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
@@ -164,7 +160,6 @@ func TestMemoriesAreEdited(t *testing.T) {
 	}
 }
 
-// notes lists the notes of models, and notes rm deletes them.
 func TestNotesAreListed(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
@@ -229,7 +224,7 @@ func TestNotesAreListed(t *testing.T) {
 	}
 }
 
-// Before the first session, nothing is remembered. That is no error.
+// Before the first session, nothing is remembered, which is no error.
 func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
 	for want, args := range map[string][]string{
 		"magicctx remembers nothing yet.":  {"memory", "list"},
@@ -243,7 +238,6 @@ func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
 	}
 }
 
-// The user undoes a run of the dreamer, while a host has the database open.
 func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	dir, place := t.TempDir(), t.TempDir()
 	host, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
@@ -281,7 +275,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	}
 }
 
-// A fact can be stored before the first session, and a run can be undone after its directory is gone.
+// A run can be undone after its directory is gone.
 func TestMemoryBeforeTheFirstSession(t *testing.T) {
 	dir, gone := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "project")
 	if err := os.Mkdir(gone, 0o700); err != nil {
@@ -301,7 +295,6 @@ func TestMemoryBeforeTheFirstSession(t *testing.T) {
 	}
 }
 
-// The message about a damaged index says what makes it anew.
 func TestADamagedIndexHasARemedy(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(index.PathIn(dir), []byte(strings.Repeat("zebra ", 1000)), 0o600); err != nil {

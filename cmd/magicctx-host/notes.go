@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// notesCmd reads and changes the database itself, so it works whether or not a host runs.
+// notesCmd reads and changes the database itself, so it needs no host.
 type notesCmd struct {
 	List notesListCmd `cmd:"" default:"withargs" help:"List what models have noted for later, and what they or you have promised."`
 	Done notesDoneCmd `cmd:"" help:"Close notes and promises: they are done, or no longer wanted."`
@@ -25,7 +25,6 @@ type notesListCmd struct {
 	All bool `help:"Also list those that are done or dismissed."`
 }
 
-// Run lists notes, newest first.
 func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -48,13 +47,11 @@ func (cmd *notesListCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintNotes(s.out, notes, time.Local)
 }
 
-// noteIDs are the flags and arguments of a command that changes several notes, all or none.
 type noteIDs struct {
 	dataDirFlag
 	IDs []int64 `arg:"" name:"id" help:"Numbers of the notes, as notes prints them."`
 }
 
-// each calls change for each note, and says what was done.
 func (f noteIDs) each(ctx context.Context, s streams, done string, change func(e *memories.Editor, id int64) error) error {
 	dir, err := f.resolve()
 	if err != nil {
@@ -77,7 +74,6 @@ func (f noteIDs) each(ctx context.Context, s streams, done string, change func(e
 
 type notesRmCmd struct{ noteIDs }
 
-// Run deletes notes.
 func (cmd *notesRmCmd) Run(ctx context.Context, s streams) error {
 	return cmd.each(ctx, s, "Deleted", (*memories.Editor).DeleteNote)
 }
@@ -87,7 +83,6 @@ type notesDoneCmd struct {
 	Undo bool `help:"Open again those that are done or dismissed."`
 }
 
-// Run closes notes, or opens them again.
 func (cmd *notesDoneCmd) Run(ctx context.Context, s streams) error {
 	done := map[bool]string{false: "Done", true: "Open again"}[cmd.Undo]
 	return cmd.each(ctx, s, done, func(e *memories.Editor, id int64) error { return e.SetDone(id, !cmd.Undo) })

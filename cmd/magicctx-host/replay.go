@@ -40,13 +40,11 @@ type replayCmd struct {
 	Prices    string            `help:"Replay at other prices: those of a model that magicctx knows, or a JSON file like {\"provider/model\": {\"fresh\": 3, \"write\": 3.75, \"read\": 0.3, \"output\": 15}}, with \"*\" for every other model." placeholder:"FILE|MODEL"`
 	WhatIf    bool              `xor:"sizes" help:"Print, and show on the page of --html, what the session costs at each setting of spending, and at a threshold 15 points lower and higher; replays the trace several times."`
 	Marks     bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
-	// AsRecorded excludes Marks: the sizes were recorded at one setting of the marks, and Marks
-	// compares several.
+	// AsRecorded excludes Marks: the sizes were recorded at one setting of the marks.
 	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
 	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }
 
-// replayVars are the values in the tags of replayCmd.
 func replayVars() kong.Vars {
 	profiles := replay.Profiles()
 	return kong.Vars{
@@ -55,19 +53,15 @@ func replayVars() kong.Vars {
 	}
 }
 
-// oneOf lists names for people, for example "a, b or c".
 func oneOf(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// errTruncated ends a replay if a part of its file is missing.
 var errTruncated = errors.New("the compressed file breaks off, so the replay is one of its beginning only")
 
-// errFindings is the error of a replay that has found a violated invariant.
 var errFindings = errors.New("the replay found what must not be, see above")
 
-// Run replays a recorded session against a fresh store and prints a report.
 func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err := cmd.choose(s); err != nil {
 		return err
@@ -113,7 +107,6 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	return nil
 }
 
-// choose sets the trace to replay.
 func (cmd *replayCmd) choose(s streams) error {
 	switch {
 	case cmd.Last && cmd.Trace != "":
@@ -162,7 +155,7 @@ func (cmd *replayCmd) options(ctx context.Context, c *cli, s streams) (replay.Op
 	return o, err
 }
 
-// writePage writes the page of --html. It shows names and paths of the user.
+// The page shows names and paths of the user.
 func (cmd *replayCmd) writePage(s streams, summary replay.Summary) error {
 	var b bytes.Buffer
 	if err := page.Write(&b, summary, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {

@@ -30,8 +30,7 @@ func TestReplayWritesPage(t *testing.T) {
 	}
 }
 
-// The report and the table of --marks are two views of one replay, so both name the same cost for the chosen
-// marks.
+// The report and the table of --marks must name the same cost for the chosen marks.
 func TestMarksAgreeWithTheReport(t *testing.T) {
 	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
 	var out, errs bytes.Buffer
@@ -56,7 +55,7 @@ func TestReplaySaysThatThePageCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Once, if the end of a file was missing, replay still exited with 0.
+// Once, a replay of a truncated file exited with 0.
 func TestB9TruncatedTraceFails(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
 	if err != nil {

@@ -6,7 +6,6 @@ type schemaCmd struct {
 	Name string `arg:"" enum:"config,protocol" help:"Which schema: config or protocol."`
 }
 
-// Run prints the JSON Schema of the configuration or of the protocol.
 func (cmd *schemaCmd) Run(s streams) error {
 	content, err := schema.JSONSchema(cmd.Name)
 	if err != nil {

@@ -39,8 +39,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the stories in testdata/script. They call the real command line, which talks to a
-// fake host.
+// TestScripts runs the stories in testdata/script on the real command line and a fake host.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -71,7 +70,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// awaitHost waits until a host answers, or with ! until no host answers: [!] await-host
+// [!] await-host, where ! waits until no host answers
 func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := ts.Exec("magicctx-host", "status")
@@ -84,8 +83,7 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// awaitLine waits until a file contains a text. When a host stops, it closes its socket first, and
-// writes its last line later: await-line TEXT FILE
+// await-line TEXT FILE. A host closes its socket before it writes its last line.
 func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(ts.ReadFile(args[1]), args[0]) {
@@ -97,7 +95,6 @@ func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// catTraces prints all recorded traces: cat-traces
 func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("MAGICCTX_TRACE"), "*.jsonl"))
 	ts.Check(err)
@@ -106,7 +103,7 @@ func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// exits runs a program and checks its exit code: exits CODE PROGRAM ARGS...
+// exits CODE PROGRAM ARGS...
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
@@ -120,7 +117,6 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// signalHost sends a signal to the running host: signal-host HUP|TERM
 func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("magicctx-host", "status", "--json"))
 	var st schema.StatusResult
@@ -130,7 +126,7 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(process.Signal(map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[0]]))
 }
 
-// fakeHost answers without a store. It panics in a pass of the session "crash".
+// fakeHost answers without a store, and panics in a pass of the session "crash".
 type fakeHost struct {
 	rpc.Host
 	subscribers *sync.Map // the keys are of type client.Client; with a nil map, the host announces nothing
@@ -203,9 +199,8 @@ func (h fakeHost) Disconnected(c client.Client) {
 	}
 }
 
-// talk is a minimal harness: talk [-stop] PROGRAM ARGS... It starts the program, talks to it over stdin
-// and stdout, prints the answers, and exits with the program's code. With -stop it asks the host to
-// stop.
+// talk [-stop] PROGRAM ARGS... is a minimal harness. It prints the program's answers, and exits with the program's
+// code. With -stop it asks the host to stop.
 func talk(args []string) int {
 	stop := args[0] == "-stop"
 	if stop {
@@ -262,7 +257,7 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 	return nil
 }
 
-// If the program is told to end during a pass, the pass still finishes, and its answer is sent.
+// The pass still finishes, and its answer is sent.
 func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	closed := false
@@ -286,7 +281,7 @@ func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	<-began
 	term()
 	close(release)
-	// The first pass was answered. The next one comes too late.
+	// The first pass was answered, and the next one comes too late.
 	if err := <-answer; err != nil {
 		t.Error(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// searchCmd reads the index itself, so it works whether or not a host runs.
+// searchCmd reads the index itself, so it needs no host.
 type searchCmd struct {
 	dataDirFlag
 	Query []string `arg:"" help:"Words to look for, in any order."`
@@ -29,7 +29,6 @@ type searchCmd struct {
 	Session string `help:"Only the session with this id." placeholder:"ID"`
 }
 
-// Run searches the messages of all projects.
 func (cmd *searchCmd) Run(ctx context.Context, s streams) (err error) {
 	defer asGrep(&err)
 	dir, err := cmd.resolve()
@@ -66,20 +65,17 @@ func (cmd *searchCmd) Run(ctx context.Context, s streams) (err error) {
 	return err
 }
 
-// nothingFound is the error of search and why-forgot without a hit.
 func nothingFound() error {
 	return &exitError{exitFailed, errors.New("nothing found; try other or fewer words")}
 }
 
-// asGrep gives an error of search or why-forgot the exit code that grep would end with, so that a script can tell an
-// error from a search without a hit.
+// A script can tell an error from a search without a hit, as with grep.
 func asGrep(err *error) {
 	if _, isNothingFound := errors.AsType[*exitError](*err); *err != nil && !isNothingFound {
 		*err = &exitError{exitNotSearched, *err}
 	}
 }
 
-// found searches the index in dir.
 func found(ctx context.Context, dir string, q search.Query) ([]view.Found, error) {
 	x, err := index.OpenReadOnly(ctx, dir)
 	if errors.Is(err, index.ErrMissing) {
@@ -105,7 +101,6 @@ func found(ctx context.Context, dir string, q search.Query) ([]view.Found, error
 	return all, repairable(err)
 }
 
-// repairable tells the user what to do about a damaged index.
 func repairable(err error) error {
 	if err != nil && (file.IsDamage(err) || errors.Is(err, file.ErrDamaged)) {
 		return fmt.Errorf("%w; %s index makes it anew", err, program.Name())

@@ -13,7 +13,6 @@ type shareCmd struct {
 	WithTexts bool   `help:"Keep names, paths and texts. Credentials are removed all the same."`
 }
 
-// Run writes the report of a session as a page for others.
 func (cmd *shareCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// spendCmd reads the database itself, so it works whether or not a host runs.
+// spendCmd reads the database itself, so it needs no host.
 type spendCmd struct {
 	outputFlags
 	Days uint16 `help:"Only this many days, with today as the last." default:"7" placeholder:"N"`
 }
 
-// Validate refuses a number of days without a day.
 func (cmd *spendCmd) Validate() error {
 	if cmd.Days < 1 {
 		return fmt.Errorf("--days is %d; it is at least 1, for today", cmd.Days)
@@ -25,7 +24,6 @@ func (cmd *spendCmd) Validate() error {
 	return nil
 }
 
-// Run shows the cost of the hidden agents.
 func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// spend shows calls of today and of the days before, even while a host has the database open, and without any
-// database.
 func TestSpend(t *testing.T) {
 	if out, errs, code := runReal(t, "spend", "--data-dir", t.TempDir()); code != exitOK || !strings.Contains(out, "have asked no model") {
 		t.Errorf("without a database: exit code %d, %s%s", code, out, errs)

@@ -37,8 +37,7 @@ type statusCmd struct {
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
 }
 
-// Run prints the status of the running host. It never starts a host: if none runs, it prints the last known sessions,
-// and returns the error that no host runs.
+// Run never starts a host. Without one, it prints the last known sessions, and returns an error.
 func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error) {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -95,16 +94,14 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error)
 	return view.PrintSession(s.out, session, page)
 }
 
-// chosen returns the sessions of the harness that the user named.
 func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus {
 	return slices.DeleteFunc(all, func(st schema.SessionStatus) bool {
 		return cmd.Harness != "" && st.Harness != schema.Harness(cmd.Harness)
 	})
 }
 
-// named returns the session that the user means: the session with that id, the only session whose id ends
-// with that text, or the session with the newest pass. Each harness chooses its ids independently, so two
-// harnesses may use the same id.
+// The user may mean a whole id, the unique end of an id, or the session with the newest pass. Two harnesses may use
+// the same id.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {
@@ -115,10 +112,9 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there is no
-// such session, it returns no session. If there are several, it returns an error. sessions are ordered, the newest
-// first. If a session has continued in another version of its harness, sessions contains it twice, and choose uses the
-// newer entry.
+// choose returns the session with the id wanted, or else the only session whose id ends with wanted, or none. Several
+// are an error. sessions are ordered, newest first. A session that has continued in another version of its harness is
+// there twice, and the newer entry counts.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -155,11 +151,9 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// A sessionAsker returns the status of one session. If the harness has no such session, IsInvalidParams of the error
-// is true.
+// If the harness has no such session, IsInvalidParams of the error is true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
-// session asks for the session that the user named, or for the session with the newest pass.
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {
 	named, err := cmd.named(st.Sessions)
 	if err != nil {
@@ -197,7 +191,6 @@ func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.S
 	return found[0], nil
 }
 
-// noSession returns the error that the host knows no such session.
 func (cmd *statusCmd) noSession(id string) error {
 	owner := ""
 	if cmd.Harness != "" {
@@ -206,7 +199,6 @@ func (cmd *statusCmd) noSession(id string) error {
 	return fmt.Errorf("%sno session %q; %s status lists the newest, on a wide terminal and with --json also their ids", owner, id, program.Name())
 }
 
-// harnessNames joins the ids of harnesses.
 func harnessNames(ids []schema.Harness) string {
 	var names []string
 	for _, id := range ids {
@@ -224,10 +216,8 @@ func printJSON(w io.Writer, value any) error {
 	return err
 }
 
-// defaultWidth is the width of an output that is not a terminal.
 const defaultWidth = 80
 
-// widthOf returns the number of columns of an output.
 func widthOf(w io.Writer) int {
 	if file, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
@@ -263,8 +253,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 	return watch.Screen(ctx, o, in, out)
 }
 
-// noHost returns the error that no host is running. If it can find out why no host can start, the error names
-// the reason.
+// If a reason why no host can start is found, the error names it.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, doctor.VersionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -272,8 +261,7 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// unanswered returns the error for a host that listens but has sent no status. It names the process, so that
-// the user can end it.
+// The user can end the named process of a host that sends no status.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

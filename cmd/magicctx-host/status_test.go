@@ -25,10 +25,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// manyClients is the number of clients if a user leaves every session of several weeks open.
+// A user may leave every session of several weeks open.
 const manyClients = 200
 
-// connectMany opens one connection for each of many harnesses.
 func connectMany(t testing.TB, e daemon.Endpoint) []*rpc.Client {
 	t.Helper()
 	clients := make([]*rpc.Client, manyClients)
@@ -56,7 +55,7 @@ func (h stuckHost) Transform(_ context.Context, _ client.Client, p schema.Transf
 	return schema.WireMutation{}, nil
 }
 
-// An observer gets the status at once, no matter how many sessions work or wait.
+// A status comes at once, no matter how many sessions work or wait.
 func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	r := newRig(t)
 	h := stuckHost{newFake(), make(chan string, manyClients), make(chan struct{})}
@@ -112,7 +111,7 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	t.Log(&errs)
 }
 
-// twoHarnesses is a host with the same session id in both harnesses.
+// The session id is the same in both harnesses.
 type twoHarnesses struct{ fakeHost }
 
 func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
@@ -123,7 +122,7 @@ func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.Stat
 	return st, err
 }
 
-// unknownSession is an error with the same code as the real host's.
+// The code is that of the real host's error.
 type unknownSession struct{}
 
 func (unknownSession) Error() string { return "the host's own words" }
@@ -145,8 +144,8 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 	return schema.SessionStatus{}, unknownSession{}
 }
 
-// Each harness chooses the ids of its sessions independently, so two harnesses may choose the same id. Both versions of
-// OpenCode have the same sessions, of which the newest counts.
+// Each harness chooses ids independently. Both versions of OpenCode have the same sessions, of which the newest
+// counts.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()
@@ -182,8 +181,7 @@ func TestStatusOfEqualIDs(t *testing.T) {
 	}
 }
 
-// BenchmarkStatusDuringResync connects and asks for a status. The host is real and has 200 clients, and
-// a resync of 5,000 messages runs the whole time.
+// The host is real and has 200 clients, and a resync of 5,000 messages runs the whole time.
 func BenchmarkStatusDuringResync(b *testing.B) {
 	r := newRig(b)
 	startRealHost(b, r)
@@ -231,7 +229,6 @@ func BenchmarkStatusDuringResync(b *testing.B) {
 	b.ReportMetric(float64(elapsed[len(elapsed)-1].Microseconds())/1000, "max-ms")
 }
 
-// startRealHost starts a host in its own process, as shims do.
 func startRealHost(t testing.TB, r *rig) {
 	t.Helper()
 	self, err := os.Executable()
@@ -260,7 +257,6 @@ func startRealHost(t testing.TB, r *rig) {
 	}
 }
 
-// longSession returns an array of n steps of about 6 KB each.
 func longSession(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`[{"info":{"id":"m0","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p0","type":"text","text":"go"}]}`)
@@ -274,8 +270,7 @@ func longSession(n int) []byte {
 	return b.Bytes()
 }
 
-// A new build from source may have the same version as the old one. So the hashes of the two programs
-// are compared, too.
+// A new build from source may have the same version, so hashes of the programs are compared, too.
 func TestStatusNamesTheHostOfAnotherBuild(t *testing.T) {
 	host := schema.StatusResult{PID: 4711, Version: rpc.Version, ProgramHash: program.Hash()}
 	if got := observer.OtherProgram(host); len(got) > 0 {

@@ -21,8 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// startTimeout bounds the wait for a host to start. Before it serves, the host may have to wait for its
-// predecessor to finish and then migrate a database.
+// A new host may have to wait for its predecessor to finish and then migrate a database.
 const startTimeout = 30 * time.Second
 
 type stdioCmd struct {
@@ -31,14 +30,14 @@ type stdioCmd struct {
 	Trace string `help:"Record every message into a file in this directory ($$MAGICCTX_TRACE)." type:"path" placeholder:"DIR"`
 }
 
-// Run connects the harness at our stdin and stdout to a host.
+// Run connects the harness at stdin and stdout to a host.
 func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
 	if terminal.Is(s.in) {
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
 			"there is nothing to type here. To see what it does: " + program.Name() + " status")
 	}
-	// A terminal sends these signals both to the harness and to this process. This process ignores them and
-	// ends at the end of stdin. So the harness ends first, and can still send its last frames.
+	// A terminal sends these signals both to the harness and to this process, which ends at the end of stdin. So the
+	// harness ends first, and can still send its last frames.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 
 	dir, err := cmd.resolve()
@@ -73,8 +72,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
-// recorder returns the recorder of this connection, nil if traces are off. It is also nil if no trace can be
-// written, for example because the disk is full: the user's session goes on without one.
+// The recorder is nil if traces are off, or if no trace can be written, for example on a full disk.
 func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) *rpc.Recorder {
 	dir := cmp.Or(cmd.Trace, os.Getenv(traces.Variable))
 	if dir == "" {
@@ -112,7 +110,7 @@ func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn,
 	return host, nil
 }
 
-// serveSolo serves the one harness from this process, without a shared host.
+// serveSolo serves one harness, without a shared host.
 func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir string, s streams, rec *rpc.Recorder, log *slog.Logger) error {
 	h, closeHost, err := build(ctx, hostOptions{DataDir: dir, Log: log})
 	if err != nil {
@@ -139,7 +137,6 @@ func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir strin
 	return err
 }
 
-// stdio joins stdin and stdout into one stream.
 type stdio struct {
 	io.Reader
 	io.Writer
@@ -147,7 +144,6 @@ type stdio struct {
 
 func shim(s streams) io.ReadWriteCloser { return stdio{s.in, s.out} }
 
-// Close closes both streams if they can be closed.
 func (s stdio) Close() error {
 	var errs []error
 	for _, end := range []any{s.Reader, s.Writer} {

@@ -16,13 +16,11 @@ type traceCmd struct {
 	State string `arg:"" optional:"" default:"show" enum:"show,on,off" help:"on or off; by default show which it is."`
 }
 
-// Help implements kong.HelpProvider.
 func (traceCmd) Help() string {
 	return "A trace holds every message between the plugin and the host, so whole conversations. It stays on this machine, in a file that only you can read, " +
 		"and magicctx-host replay --last replays the newest one. The change holds for each OpenCode and each Pi that starts after it."
 }
 
-// Run switches the recording on or off, and prints whether it is on.
 func (cmd *traceCmd) Run(s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -54,7 +52,6 @@ func (cmd *traceCmd) Run(s streams) error {
 	return err
 }
 
-// traceSwitch is the file whose existence switches traces on.
 func traceSwitch(dataDir string) string { return filepath.Join(dataDir, "trace-on") }
 
 func isTraceOn(dataDir string) bool {

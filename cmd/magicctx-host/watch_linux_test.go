@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns both ends of a pseudo terminal, 100 columns wide.
 func openTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -45,7 +44,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// seen reads the output of a terminal until it contains text.
+// The output is read until it contains text.
 func seen(t *testing.T, person *os.File, shown *bytes.Buffer, text string) {
 	t.Helper()
 	if err := person.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A rig is a data directory in which a test starts and stops hosts.
+// In the data directory of a rig, a test starts and stops hosts.
 type rig struct {
 	t        testing.TB
 	dir      string
@@ -40,7 +40,6 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// serve starts a host and returns a function that stops it.
 func (r *rig) serve(h rpc.Host) (stop func()) {
 	r.t.Helper()
 	lock, err := daemon.LockHost(r.t.Context(), r.endpoint)
@@ -61,7 +60,6 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); <-served })
 }
 
-// pass runs a pass as a harness does.
 func (r *rig) pass(session string) {
 	r.t.Helper()
 	client, err := dialHarness(r.t.Context(), r.endpoint, nil)
@@ -178,7 +176,7 @@ func TestWatchWantsATerminal(t *testing.T) {
 	}
 }
 
-// An error may quote a name that comes from somebody else.
+// An error may quote a name from somebody else.
 func TestErrorsReachNoTerminalUnchecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"status", "--data-dir", filepath.Join(newRig(t).dir, "a\x1b[2Jb\u202e")},

@@ -13,18 +13,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// whyForgotCmd reads the index and the database itself, so it works whether or not a host runs.
+// whyForgotCmd reads the index and the database itself, so it needs no host.
 type whyForgotCmd struct {
 	dataDirFlag
 	Text []string `arg:"" help:"What the model has forgotten: some words of it, best as they were written."`
 	JSON bool     `help:"Print JSON."`
 }
 
-// candidates is the number of hits in which Run looks for the exact words of the text. If a hit contains them, it comes
-// first.
+// Of this number of hits, one with the exact words comes first.
 const candidates = 20
 
-// Run finds the message that the user means, and says where it went.
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {
 	defer asGrep(&err)
 	dir, err := cmd.resolve()

@@ -24,8 +24,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// newHost is the hostBuilder of the real program. If the store cannot be opened, the host still starts, so that
-// status can report the reason.
+// If the store cannot be opened, the host still starts, so that status can report the reason.
 func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
@@ -66,12 +65,11 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	}, nil
 }
 
-// conflictsTimeout bounds the search for conflicts, which reads files of the project. The start of the
-// harness waits for it.
+// The start of the harness waits for the search for conflicts, which reads files of the project.
 const conflictsTimeout = 500 * time.Millisecond
 
-// conflictsOf returns a function that finds the same conflicts as doctor and install. They become warnings for the shim
-// and for status. If one of them is another context plugin, the function also returns the reason to stand down.
+// Like doctor and install, the function finds conflicts, which become warnings. Another context plugin is the reason
+// to stand down.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
 		h := install.HarnessOf(harness.Program())
@@ -98,7 +96,6 @@ func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) (
 	}
 }
 
-// A provider hands the host of a Standby to the server.
 type provider struct{ *host.Standby }
 
 func (p provider) Current(ctx context.Context) (rpc.Host, func(), error) {
@@ -109,7 +106,7 @@ func (p provider) Current(ctx context.Context) (rpc.Host, func(), error) {
 	return h, release, nil
 }
 
-// wallClock returns the machine's clock. A test can name a file that shifts it.
+// A test can name a file that shifts the clock.
 func wallClock() clock.Clock {
 	if path := os.Getenv("MAGICCTX_TEST_CLOCK"); path != "" {
 		return clock.Shifted{Path: path}
@@ -117,8 +114,7 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host outlives its last client, from the user's configuration. Each harness has its
-// own file. The longest time in these files applies, or the default if no file names one.
+// Each harness has a configuration. The longest time applies, or the default.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {
@@ -131,7 +127,6 @@ func idleExitOf(env func(string) string) time.Duration {
 	return time.Duration(cmp.Or(longest, standard)) * time.Minute
 }
 
-// harnessMarkers returns, for each harness that supports compaction markers, the code that sets them.
 func harnessMarkers() map[schema.Harness]marking.Markers {
 	return map[schema.Harness]marking.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
 }

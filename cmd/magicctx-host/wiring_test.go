@@ -19,7 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Each harness in schema.Harnesses must have all its parts. docs/recipes/harness.md lists them.
+// docs/recipes/harness.md lists the parts of a harness.
 func TestEveryHarnessIsWhole(t *testing.T) {
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
@@ -81,7 +81,7 @@ func TestIdleExitOfEachHarness(t *testing.T) {
 
 type muteClient struct{ client.Client }
 
-// The notice names the file that switches magicctx off, even while there is no store.
+// The notice names the file even while there is no store.
 func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 	for name, damage := range map[string]func(*clone){
 		"with a store":    func(*clone) {},
@@ -105,8 +105,8 @@ func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 	}
 }
 
-// Two plugins that rewrite the same messages destroy each other's cache. So magicctx does nothing if another one
-// is configured, and works again when that one is removed. A conflict of another kind is only a warning.
+// Two plugins that rewrite the same messages destroy each other's cache. So magicctx does nothing until the other one
+// is removed. A conflict of another kind is only a warning.
 func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
 	c := newClone(t)
 	h, closeHost, err := newHost(t.Context(), hostOptions{DataDir: filepath.Join(c.home, "data"), Log: slog.New(slog.DiscardHandler)})

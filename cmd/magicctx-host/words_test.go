@@ -14,10 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ownWords are words about the program's implementation. Texts for users must not contain them.
+// Texts for users must not contain these words about the implementation.
 var ownWords = regexp.MustCompile(`(?i)\b(fold(s|ed|ing)?|epochs?|pass(es)?|compartments?)\b`)
 
-// textPackages are the packages whose texts are shown to people.
+// The texts of these packages are shown to people.
 var textPackages = []string{".", "../../internal/config", "../../internal/doctor", "../../internal/format", "../../internal/install", "../../internal/notice", "../../internal/program", "../../internal/rawhistory", "../../internal/replay", "../../internal/status", "../../internal/summary", "../../internal/tool", "../../internal/view", "../../internal/view/page", "../../internal/view/report", "../../internal/words"}
 
 func TestTextsForUsersUseTheirWords(t *testing.T) {
@@ -37,8 +37,8 @@ func TestTextsForUsersUseTheirWords(t *testing.T) {
 	checkDescriptions(t)
 }
 
-// checkSentences checks the texts in a Go file. A text counts as a sentence if it has a space, or if it is a noun
-// that Count or Plural gets. Log entries and reports of bugs are left out, because only developers read them.
+// A text with a space is a sentence, and so is a noun that Count or Plural gets. Only developers read log entries and
+// reports of bugs.
 func checkSentences(t *testing.T, file string) {
 	t.Helper()
 	set := gotoken.NewFileSet()
@@ -83,8 +83,7 @@ func checkText(t *testing.T, set *gotoken.FileSet, literal *ast.BasicLit) {
 	}
 }
 
-// checkLines checks a document. The names of files and functions in it are not text. isFirst means that the program
-// is perhaps not yet on the PATH of the person who reads the document.
+// Names of files and functions are not text. isFirst means that the program may not be on the reader's PATH yet.
 func checkLines(t *testing.T, file string, isFirst bool) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -103,7 +102,6 @@ func checkLines(t *testing.T, file string, isFirst bool) {
 	}
 }
 
-// checkDescriptions checks the descriptions of the configuration's keys, which editors show.
 func checkDescriptions(t *testing.T) {
 	t.Helper()
 	content, err := schema.JSONSchema("config")

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// workspaceCmd reads and changes the database itself, so it works whether or not a host runs.
+// workspaceCmd reads and changes the database itself, so it needs no host.
 type workspaceCmd struct {
 	List  workspaceListCmd  `cmd:"" default:"withargs" help:"List the workspaces."`
 	Set   workspaceSetCmd   `cmd:"" help:"Create a workspace, or change what its projects share."`
@@ -25,7 +25,6 @@ type workspaceCmd struct {
 
 type workspaceListCmd struct{ outputFlags }
 
-// Run lists the workspaces.
 func (cmd *workspaceListCmd) Run(ctx context.Context, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -57,7 +56,6 @@ func (cmd *workspaceListCmd) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// change changes the workspaces, and lists them.
 func (f outputFlags) change(ctx context.Context, s streams, change func(*memories.Editor) error) error {
 	dir, err := f.resolve()
 	if err != nil {
@@ -75,7 +73,6 @@ type workspaceSetCmd struct {
 	Share []string `help:"Categories of memories that its projects share; an empty text for none." default:"CONSTRAINTS" placeholder:"CATEGORY,..."`
 }
 
-// Run creates or changes a workspace.
 func (cmd *workspaceSetCmd) Run(ctx context.Context, s streams) error {
 	var shares []string
 	for _, category := range cmd.Share {
@@ -93,7 +90,6 @@ type workspaceJoinCmd struct {
 	As      string `help:"How the other projects know it. By default, the name of the directory."`
 }
 
-// Run makes a project a member.
 func (cmd *workspaceJoinCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
@@ -109,7 +105,6 @@ type workspaceLeaveCmd struct {
 	Project string `help:"A directory of the project." type:"path" default:"." placeholder:"DIR"`
 }
 
-// Run takes a project out of its workspace.
 func (cmd *workspaceLeaveCmd) Run(ctx context.Context, s streams) error {
 	identity, err := identify(ctx, cmd.Project)
 	if err != nil {
@@ -123,7 +118,6 @@ type workspaceRmCmd struct {
 	Name string `arg:"" help:"Name of the workspace."`
 }
 
-// Run removes a workspace.
 func (cmd *workspaceRmCmd) Run(ctx context.Context, s streams) error {
 	return cmd.change(ctx, s, func(e *memories.Editor) error { return e.RemoveWorkspace(cmd.Name) })
 }

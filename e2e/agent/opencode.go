@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// OpenCode is an Agent. It also has all methods of opencodetest.OpenCode, for the tests of OpenCode
-// alone.
+// OpenCode is an Agent, and has all methods of opencodetest.OpenCode.
 type OpenCode struct {
 	*opencodetest.OpenCode
-	// Title is the title of new sessions. If it is empty, the title is "e2e".
+	// If Title is empty, new sessions have the title "e2e".
 	Title string
 }
 
@@ -28,7 +27,7 @@ func (o *OpenCode) End() error {
 	return o.Stop()
 }
 
-// Begin gives the session a title, so that OpenCode does not ask for one.
+// If a session has no title, OpenCode asks the model for one.
 func (o *OpenCode) Begin(ctx context.Context) (string, error) {
 	s, err := o.CreateSession(ctx, opencodetest.NewSession{Title: cmp.Or(o.Title, "e2e")})
 	return s.ID, err
@@ -77,7 +76,6 @@ func (o *OpenCode) GoBack(ctx context.Context, session, text string) error {
 	return o.Revert(ctx, session, id)
 }
 
-// promptID returns the id of the newest message of the user that begins with text.
 func (o *OpenCode) promptID(ctx context.Context, session, text string) (string, error) {
 	messages, err := o.Messages(ctx, session)
 	if err != nil {

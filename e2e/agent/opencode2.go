@@ -18,7 +18,6 @@ type OpenCode2 struct {
 	models map[string]string // the model of each session's newest prompt
 }
 
-// StartOpenCode2 starts an OpenCode 2.
 func StartOpenCode2(ctx context.Context, o opencode2.Options) (*OpenCode2, error) {
 	s, err := opencode2.Start(ctx, o)
 	return &OpenCode2{s, map[string]string{}}, err
@@ -91,7 +90,6 @@ func (o *OpenCode2) Abort(ctx context.Context, session string) error {
 	return o.Open(session).Interrupt(ctx)
 }
 
-// Command fails: the host's commands need the plugin's half in a terminal.
 func (o *OpenCode2) Command(_ context.Context, _, line string) error {
 	return fmt.Errorf("the server of OpenCode 2 cannot run /%s", line)
 }
@@ -104,7 +102,6 @@ func (o *OpenCode2) GoBack(ctx context.Context, session, text string) error {
 	return o.Open(session).Revert(ctx, id)
 }
 
-// promptID returns the id of the newest message of the user that begins with text.
 func (o *OpenCode2) promptID(ctx context.Context, session, text string) (string, error) {
 	messages, err := o.Open(session).Messages(ctx)
 	if err != nil {

@@ -12,20 +12,18 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// Pi is an Agent, and has all methods of pitest.Pi, for the tests of Pi alone. A process has one session at a time,
-// so each action first switches to its session.
+// Pi is an Agent, and has all methods of pitest.Pi. A process has one session at a time, so each action first
+// switches to its session.
 type Pi struct {
 	*pitest.Pi
 	files   map[string]string // the files of the sessions that were left, by session id
 	current string
 	file    string // the file of the current session, known after its first prompt
 	used    bool   // true if the process has used its first session
-	// models holds the model of each session's newest prompt. initial is the model of a new session.
 	models  map[string]string
 	initial string
 }
 
-// StartPi starts a Pi.
 func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
 	p, err := pitest.Start(ctx, o)
 	if err != nil {
@@ -37,8 +35,8 @@ func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
 	}, err
 }
 
-// Resume starts another Pi after this one has ended. The new Pi goes on with the current session of this one,
-// and knows its other sessions.
+// Resume starts another Pi after p has ended. The new Pi continues the current session of p, and knows the
+// other sessions of p.
 func (p *Pi) Resume(ctx context.Context, o pitest.Options) (*Pi, error) {
 	o.Args = append(slices.Clone(o.Args), "--session", p.file)
 	next, err := StartPi(ctx, o)
@@ -64,7 +62,6 @@ func (p *Pi) Begin(ctx context.Context) (id string, err error) {
 	return p.replace(ctx, p.NewSession)
 }
 
-// replace switches from the current session to another one.
 func (p *Pi) replace(ctx context.Context, begin func(context.Context) (string, error)) (id string, err error) {
 	state, err := p.State(ctx)
 	if err != nil {
@@ -78,7 +75,6 @@ func (p *Pi) replace(ctx context.Context, begin func(context.Context) (string, e
 	return id, nil
 }
 
-// enter makes a session the current one.
 func (p *Pi) enter(ctx context.Context, session string) error {
 	if session == p.current {
 		return nil
@@ -167,7 +163,6 @@ func (p *Pi) GoBack(ctx context.Context, session, text string) error {
 	return p.Navigate(ctx, entry)
 }
 
-// Leaf returns the newest entry of the session.
 func (p *Pi) Leaf(ctx context.Context, session string) (entry string, err error) {
 	if err := p.enter(ctx, session); err != nil {
 		return "", err

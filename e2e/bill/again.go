@@ -23,12 +23,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again plays a trace of an earlier run through the host, without OpenCode, at each setting of spending (the dial) and
-// each price of reading. When this host asks its historian, the scripted summariser answers. The model's calls of
-// ctx_reduce come from the trace.
-//
-// This is many times faster than a run with OpenCode, so it is used to compare settings. Its bills are close to
-// those of a run, but leave out the answers of the main conversation.
+// again plays a recorded trace through the host, without OpenCode, at each setting of spending (the dial) and
+// each price of reading. The scripted summariser answers the historian. The model's calls of ctx_reduce come
+// from the trace. again is many times faster than a run with OpenCode. Its bills are close to those of a run,
+// but leave out the answers of the main conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {
@@ -48,7 +46,6 @@ func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	return w.Flush()
 }
 
-// dials returns the settings of the dial to play: the chosen one, or all.
 func (o *options) dials() []schema.Spending {
 	if o.spending != "" {
 		return []schema.Spending{o.spending}
@@ -56,7 +53,6 @@ func (o *options) dials() []schema.Spending {
 	return schema.Spendings
 }
 
-// replay plays the trace once and returns its line of the table.
 func (o *options) replay(ctx context.Context, by billed, spending schema.Spending, stderr io.Writer) (row string, err error) {
 	f, err := os.Open(o.trace)
 	if err != nil {
@@ -91,21 +87,19 @@ func (o *options) replay(ctx context.Context, by billed, spending schema.Spendin
 	return strings.Join(cells, "\t"), nil
 }
 
-// retold holds the scripted summariser and the looker in a replay.
 type retold struct {
 	mu     sync.Mutex // guards all fields while the replay runs
 	runs   int
 	used   promptcache.Tokens
 	look   looker
 	prices schema.Price
-	// known holds the facts about each message, by the message's hash.
+	// known holds the facts about each message by the message's hash.
 	known map[uint64]told
-	// thoughts is the number of thinking blocks that the requests could have sent. kept is the number that they sent.
+	// thoughts counts the thinking blocks that the requests could have sent, and kept those that they sent.
 	thoughts, kept int
 	err            error
 }
 
-// told holds the facts about a message for the looker. thoughts counts its thinking blocks.
 type told struct {
 	blocks   []block
 	thoughts int
@@ -113,7 +107,6 @@ type told struct {
 
 var seed = maphash.MakeSeed()
 
-// watch shows a request to the looker.
 func (h *retold) watch(s replay.Sent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +127,6 @@ func (h *retold) watch(s replay.Sent) {
 	h.look.see(all, h.prices, isGone, s.Bust)
 }
 
-// read returns the facts about a message.
 func (h *retold) read(raw json.Value) told {
 	key := maphash.Bytes(seed, raw)
 	t, ok := h.known[key]
@@ -150,7 +142,7 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// parse reads a message of OpenCode. From a call of ctx_reduce, the looker learns which tags are ready.
+// From a call of ctx_reduce, the looker learns which tags are ready.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

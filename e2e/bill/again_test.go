@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The committed session with a historian is played through the host, and the scripted summariser answers.
 func TestAgainReplaysATrace(t *testing.T) {
 	o := options{trace: filepath.Join("..", "..", "testdata", "traces", "history.jsonl.gz"), route: byAnthropic.flag, reads: []float64{usualReads}}
 	var out, errs strings.Builder

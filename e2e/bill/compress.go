@@ -11,17 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A summary keeps one of five sentences. OpenCode's summaries then have about 1,200 tokens in a window
-// of 64 k. The second and the third tier of a compartment keep one of three sentences of the tier before
-// them, as real ones do (docs/history.md has their average sizes).
+// A summary keeps one of five sentences. OpenCode's summaries then have about 1,200 tokens in a window of 64 k.
+// The second and third tier of a compartment keep one of three sentences of the previous tier, as real ones do
+// (docs/history.md has their average sizes).
 const (
 	keptOf     = 5
 	keptOfTier = 3
 )
 
-// compress is the scripted summariser. It keeps one of n sentences, chosen by a hash of the sentence and the
-// seed, whatever their content is. OpenCode's compaction and the historian both use it, so neither has the
-// better model. Another seed chooses other sentences, so a summary of a summary loses further sentences.
+// compress keeps one of n sentences, chosen by a hash of the sentence and the seed. OpenCode's compaction and
+// the historian both use compress, so neither has the better model. Another seed chooses other sentences, so a
+// summary of a summary loses more sentences.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -33,8 +33,8 @@ func compress(sentences []string, n uint64, seed string) (kept []string) {
 	return kept
 }
 
-// sentences returns the sentences of a text, and the lines that report an error. Listings and calls
-// contain no sentences.
+// sentences returns the sentences of a text, and the lines that report an error. Listings and calls contain no
+// sentences.
 func sentences(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -58,8 +58,8 @@ var (
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
 
-// compaction answers the request of OpenCode's own compaction, for a conversation that has reached p.
-// The summary names p, because after the compaction no other message may name it.
+// p is the place that the conversation has reached. The summary names p, because after the compaction no other
+// message may name it.
 func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {
@@ -74,8 +74,7 @@ func compaction(prompt string, p place) answer {
 		summaryHeader, p.turn, p.step, strings.Join(told, "\n- "))}
 }
 
-// turnsOfCompartment is the number of turns that one compartment covers. Its first tier then has about
-// 300 tokens, the average of real ones (docs/history.md).
+// A compartment of two turns has about 300 tokens in its first tier, the average of real ones (docs/history.md).
 const turnsOfCompartment = 2
 
 var (
@@ -83,10 +82,8 @@ var (
 	newBlock  = regexp.MustCompile(`(?s)=== BEGIN DATA new_messages \w+ ===\n(.*)\n=== END DATA new_messages`)
 )
 
-// isForHistorian reports whether a prompt asks for compartments.
 func isForHistorian(prompt string) bool { return newBlock.MatchString(prompt) }
 
-// compartments answers the historian's question, with a compartment for each few turns.
 func compartments(prompt string) answer {
 	m := newBlock.FindStringSubmatch(prompt)
 	var all []string
@@ -119,7 +116,6 @@ func compartments(prompt string) answer {
 	return answer{text: historiantest.Output(all...)}
 }
 
-// rangeOf returns the range of messages that a line of the chunk names.
 func rangeOf(line []string) chronicle.Range {
 	start, _ := strconv.Atoi(line[1])
 	end := start
@@ -129,7 +125,6 @@ func rangeOf(line []string) chronicle.Range {
 	return chronicle.Range{Start: start, End: end}
 }
 
-// compartment writes the summary of sentences in four tiers.
 func compartment(r chronicle.Range, told []string) string {
 	seed := "messages " + r.String()
 	var tiers [3]string

@@ -16,34 +16,31 @@ import (
 // removals would have saved at the best times.
 //
 // A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its
-// turn. If a block was removed for another reason, it counts as ready at the time of that removal, so the best
+// turn. A block that was removed for another reason counts as ready at the time of that removal. So the best
 // time for it cannot be earlier.
 type looker struct {
-	// isImplicit means that the provider reads everything before the first change from its cache. Otherwise a
+	// If isImplicit is true, the provider reads everything before the first change from its cache. Otherwise a
 	// change loses the whole conversation, because breakpoints are at its end only.
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the number of tokens before the conversation. size is the size that the prompt would have if
-	// nothing had been removed.
+	// start is the number of tokens before the conversation. size is the size of the prompt if nothing had been
+	// removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
-	// tags holds, for each call, the tag that its result shows.
-	tags map[string]int
-	// asked holds the tags that the model has asked to drop. told holds the turns that the historian has
-	// summarised. summaries holds the sizes of the summaries.
+	tags        map[string]int
+	// asked holds the tags that the model has asked to drop, and told the turns that the historian has summarised.
 	asked, told []span
 	summaries   []summary
 }
 
-// A summary has a size in tokens. at is the first request that can show it.
+// at is the first request that can show the summary. tokens is its size.
 type summary struct{ at, tokens int }
 
-// A block is a block of a prompt, as the looker sees it.
 type block struct {
-	// key names a block of the conversation, and stays the same after most of the block was removed. It is "" for
-	// any other block.
+	// key names a block of the conversation, even after most of the block was removed. All other blocks have
+	// the key "".
 	key    string
 	tag    int    // 0 if the block shows no tag
 	call   string // the id of the call that the block belongs to, or ""
@@ -52,18 +49,17 @@ type block struct {
 	tokens int
 }
 
-// A unit is a block of the conversation, with its place and the number of its tokens that are still in the newest
-// request.
+// left is the number of the block's tokens in the newest request.
 type unit struct {
 	block
 	place, left int
 }
 
-// A span is a range of numbers. at is the first request for which the range counts.
+// at is the first request for which the range from first to last counts.
 type span struct{ at, first, last int }
 
-// see counts a request. isGone means that the provider had no part of the request in its cache. isBust means that
-// the request does not extend the last one.
+// If isGone is true, the provider's cache had no part of the request. If isBust is true, the request does not
+// extend the previous one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}
@@ -103,8 +99,7 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	}
 }
 
-// readyAt returns the first request at which a unit may be removed. If there is none, it returns a number after
-// the last request.
+// readyAt returns the first request at which a unit may be removed, or else a number after the last request.
 func (l *looker) readyAt(u *unit) int {
 	first := firstWith(l.told, u.turn)
 	if !u.isUser { // words of the user are not dropped
@@ -130,10 +125,10 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// ask records that the model, in its answer to the newest request, asked to drop the tags from first to last.
+// In its answer to the newest request, the model has asked to drop the tags from first to last.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
-// messagesOfTurn is the number of messages that OpenCode stores for a turn: the prompt and the answers.
+// OpenCode stores this many messages for a turn: the prompt and the answers.
 const messagesOfTurn = 1 + done
 
 var (
@@ -141,7 +136,6 @@ var (
 	firstTier = regexp.MustCompile(`(?s)<p1>(.*?)</p1>`)
 )
 
-// summarise notes an answer of the historian. Its summary makes the prompt longer.
 func (l *looker) summarise(a answer) {
 	at := len(l.session)
 	for _, m := range covering.FindAllStringSubmatch(a.text, -1) {
@@ -157,8 +151,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best bust times of the run, and the money that busts at these times would have saved. No
-// prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money is
-// 0. In that case the run stayed within the limit by means that the looker does not see.
+// prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money
+// is 0: the looker does not see how the run kept them within it.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {
@@ -175,8 +169,8 @@ func (l *looker) excess(limit int) (money float64, best []int) {
 	return max(0, h.Busts(l.busts)-least), best
 }
 
-// inTurn finds the turn in the first words of a text of the story, for example 12 in "§3§ Turn 12, step 4". The texts of
-// the user name no step.
+// inTurn finds the turn in the first words of a text, for example 12 in "§3§ Turn 12, step 4". The user's texts
+// name no step.
 var inTurn = regexp.MustCompile(`^(?:§\d+§ ?)*Turn (\d+)(, step \d+| is done)?`)
 
 var (
@@ -184,7 +178,7 @@ var (
 	ofCalls = regexp.MustCompile(`^toolu_turn(\d+)_`)
 )
 
-// blockOf reads a block in one of the two dialects. In OpenAI's, it is a whole message.
+// In OpenAI's dialect, a block is a whole message.
 func blockOf(raw json.Value) (b block) {
 	var c struct {
 		Text     string     `json:"text"`
@@ -204,8 +198,7 @@ func blockOf(raw json.Value) (b block) {
 	return blockNamed(text, c.ID, c.ResultOf+c.Message)
 }
 
-// blockNamed returns a block with a text. call is the id of the call that the block makes. If the block is a
-// result, resultOf is the id of its call.
+// call is the id of the call that the block makes. If the block is a result, resultOf is the id of its call.
 func blockNamed(text, call, resultOf string) (b block) {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		b.tag, _ = strconv.Atoi(found[1] + found[2])
@@ -233,7 +226,6 @@ func blockNamed(text, call, resultOf string) (b block) {
 	return b
 }
 
-// firstText returns a content that is a text, or the first text in a list.
 func firstText(content json.Value) (text string) {
 	if json.Unmarshal(content, &text) == nil {
 		return text

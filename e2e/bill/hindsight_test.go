@@ -32,10 +32,10 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// The session has six requests. The system prompt has 1,000 tokens, and each request adds a block of 50. After the
-// second request the model asks to drop tag 1. In the test, the last request removes 49 of the 50 tokens of tag 1, so
-// the provider writes everything after them again: 1 + 4 x 50 tokens. A removal at the third request would have written only 1 + 50
-// tokens, and the third to the fifth request would not have read the 49 tokens.
+// The session has six requests. The system prompt has 1,000 tokens, and each request adds 50. After the second
+// request the model asks to drop tag 1. The last request removes 49 tokens of tag 1. So the provider writes
+// everything after them again: 1 + 4 x 50 tokens. At the third request, only 1 + 50 tokens would have been
+// written. Three requests would not have read the 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
@@ -66,8 +66,8 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// When the historian has summarised turns 1 and 2, their blocks can be removed, even the words of the user. The
-// summary itself adds tokens.
+// When the historian has summarised a turn, all blocks of the turn can be removed, even the user's words. The
+// summary adds tokens.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

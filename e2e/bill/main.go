@@ -26,10 +26,9 @@ const (
 	exitBroken = 2
 )
 
-// timeout bounds the whole program, which takes about forty minutes.
+// The program takes about forty minutes.
 const timeout = 3 * time.Hour
 
-// errMissed means that the report lists bounds that magicctx exceeds.
 var errMissed = errors.New("magicctx misses its bounds, see above")
 
 func main() {
@@ -63,7 +62,7 @@ type options struct {
 	json, recall       bool
 	alone, unbounded   bool // whether to run two more variants: without the historian, and with an unlimited window
 	binding            bool
-	// played holds the results of variants without magicctx. They do not depend on the price of reading.
+	// The results of variants without magicctx do not depend on the price of reading.
 	played map[string]result
 }
 
@@ -120,7 +119,6 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	return err
 }
 
-// variants returns the variants to run, in order.
 func (o *options) variants() (chosen []variant, err error) {
 	for _, v := range variants {
 		switch {
@@ -134,7 +132,6 @@ func (o *options) variants() (chosen []variant, err error) {
 	return chosen, nil
 }
 
-// measure runs the variants of each scene one after the other and prints the reports.
 func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	o := options{played: map[string]result{}}
 	if err := o.parse(args, stderr); err != nil {
@@ -185,7 +182,6 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	return nil
 }
 
-// play runs the variants in one scene, at a price of reading.
 func (o *options) play(ctx context.Context, product stage.Product, s scene, reads float64, dir string, stderr io.Writer) (rep report, err error) {
 	chosen, err := o.variants()
 	if err != nil {
@@ -224,9 +220,8 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 	return newReport(s, by, o.spending, results), nil
 }
 
-// makeRoot makes the directory for the files of the runs. Prompts contain its path, and another path
-// would have another number of tokens. So the path is the same each time, unless another bill is
-// running at the same time.
+// Prompts contain the path of the runs' directory, and another path would have another number of tokens. So
+// makeRoot uses the same path each time, unless another bill runs at the same time.
 func makeRoot() (dir string, err error) {
 	for i := range 10 {
 		dir = filepath.Join(os.TempDir(), fmt.Sprintf("mcx%d", i))

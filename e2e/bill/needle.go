@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// A needle is a detail that the story tells once, and whose exact text a later turn may need, for example a
-// path.
+// A needle is a detail that the story tells once, for example a path. A later turn may need its exact text.
 type needle struct {
 	kind string
 	at   place
-	// text is the sentence or line that tells the needle. key is the part of it that has to survive.
+	// text is the sentence or line that tells the needle. key is its part that has to survive.
 	text, key string
 }
 
@@ -25,12 +24,12 @@ const (
 
 var needleKinds = [...]string{ofPath, ofNumber, ofDecision, ofError, ofRule}
 
-// errorLine is the line of a file that holds an error. OpenCode shows its summariser only the beginning of
-// an output, so the line is near the beginning.
+// OpenCode shows its summariser only the beginning of an output, so the line with the error is near the
+// beginning of its file.
 const errorLine = 8
 
-// needle returns the needle of a turn. The story tells rules in the prompt, errors in the output of the
-// second call, and all other needles in the model's texts.
+// The story tells rules in the prompt, errors in the output of the second call, and all other needles in the
+// model's texts.
 func (s story) needle(turn int) needle {
 	n := needle{kind: needleKinds[turn%len(needleKinds)]}
 	switch n.kind {
@@ -58,8 +57,7 @@ func (s story) needle(turn int) needle {
 	return n
 }
 
-// withNeedle returns a text of the story at p. It adds the needle of the turn, if the story tells that needle in this
-// text.
+// If the story tells the turn's needle in this text, withNeedle adds the needle.
 func (s story) withNeedle(p place, text string) string {
 	if n := s.needle(p.turn); n.at == p && n.kind != ofError {
 		return text + " " + n.text
@@ -67,7 +65,6 @@ func (s story) withNeedle(p place, text string) string {
 	return text
 }
 
-// needlesBefore returns the needles that a conversation has told when it has reached p.
 func (s story) needlesBefore(p place) (all []needle) {
 	for turn := 1; turn <= p.turn; turn++ {
 		if n := s.needle(turn); n.at.isBefore(p) || n.at == p {
@@ -77,5 +74,4 @@ func (s story) needlesBefore(p place) (all []needle) {
 	return all
 }
 
-// isIn reports whether a text holds the exact key of the needle.
 func (n needle) isIn(text string) bool { return strings.Contains(text, n.key) }

@@ -14,9 +14,8 @@ var (
 )
 
 // position returns the place in the story that a conversation has reached, or false if no message names one.
-// The newest message that names a place decides. Older messages may have been compacted, dropped or
-// summarised, and newer ones ("continue") do not belong to the story. Tool results are skipped, because
-// they name no place.
+// The newest message that names a place decides: older ones may be compacted, dropped or summarised. Newer ones
+// ("continue") and tool results name no place.
 func position(messages []mockllm.Message) (place, bool) {
 	for _, m := range slices.Backward(messages) {
 		var newest place
@@ -34,8 +33,7 @@ func position(messages []mockllm.Message) (place, bool) {
 	return place{}, false
 }
 
-// named returns the places that a block names. A request for a summary has one block with the whole
-// conversation in it.
+// A request for a summary holds the whole conversation in one block.
 func named(c mockllm.Content) (places []place) {
 	pattern, in := namedInText, c.Text
 	switch c.Type {

@@ -14,7 +14,6 @@ func user(texts ...string) (messages []mockllm.Message) {
 	return []mockllm.Message{{Role: "user", Content: content}}
 }
 
-// assistant returns an answer with a text and, if id is not empty, a call.
 func assistant(text, id string) []mockllm.Message {
 	m := mockllm.Message{Role: "assistant", Content: []mockllm.Content{{Type: "text", Text: text}}}
 	if id != "" {

@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// question returns a prompt of a user who comes back to the subject of a needle.
 func (n needle) question() string {
 	switch n.kind {
 	case ofPath:
@@ -29,7 +28,6 @@ func (n needle) question() string {
 	return fmt.Sprintf("Weigh the seed of ward-%03d, please.", n.at.turn)
 }
 
-// query returns the words of an obvious search for a needle.
 func (n needle) query() string {
 	switch n.kind {
 	case ofPath:
@@ -44,13 +42,12 @@ func (n needle) query() string {
 	return fmt.Sprintf("seed of ward-%03d", n.at.turn)
 }
 
-// searched is the number of hits that ctx_search shows by default.
 const searched = 8
 
-// between is the number of prompts without a question after a line has arrived. magicctx delivers no two lines in a row.
+// magicctx leaves some passes between two lines. So after a line, the user sends three prompts without a question.
 const between = 3
 
-// probe lets the user ask about each needle that the last prompt lacks, and counts the answers that arrive by
+// The user asks about each needle that the last prompt lacks. probe counts the answers that arrive by
 // themselves, and those that one search finds.
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
@@ -95,7 +92,6 @@ func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, use
 // lineBegins and lineEnds enclose a line that magicctx has delivered.
 const lineBegins, lineEnds = "<system-reminder>\nearlier, ", "\n</system-reminder>"
 
-// linesIn returns the lines that magicctx has delivered in a text.
 func linesIn(text string) (all []string) {
 	for {
 		_, rest, found := strings.Cut(text, lineBegins)
@@ -107,13 +103,12 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// A lineCount counts the lines that magicctx has delivered, and the tokens that the lines take in all requests.
+// Tokens counts a line again in each request that holds it.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens
 }
 
-// count adds the lines of a request. known holds the lines of earlier requests.
 func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
 	for _, m := range messages {
 		for _, content := range m.Content {
@@ -131,7 +126,6 @@ func (c *lineCount) count(messages []mockllm.Message, known map[string]bool) {
 	}
 }
 
-// newest returns the text of the newest message of the conversation.
 func (p *provider) newest() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

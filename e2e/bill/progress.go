@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A progress shows how far a run is. On a terminal it rewrites one line. In a log it writes a line from
-// time to time.
+// On a terminal, a progress rewrites one line. In a log, it adds lines.
 type progress struct {
 	out      io.Writer
 	name     string
@@ -21,7 +20,6 @@ type progress struct {
 	start    time.Time
 }
 
-// logEvery is the number of turns between two lines of a log.
 const logEvery = 10
 
 func newProgress(out io.Writer, v variant, turns int) *progress {
@@ -39,7 +37,6 @@ func (p *progress) turn(turn int, t tally) {
 	}
 }
 
-// end clears the line on the terminal, so that later output takes its place.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -18,36 +18,33 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// A provider answers every request from a story, reports usage as a real provider would, and refuses
-// prompts that are longer than its window.
+// A provider answers every request from a story, and reports usage as a real provider would. It refuses prompts
+// that are longer than its window.
 type provider struct {
-	billed billed
-	story  story
-	limit  int // the largest prompt in tokens
-	// isVersion2 is true if OpenCode 2 sends the requests.
+	billed     billed
+	story      story
+	limit      int // the largest prompt in tokens
 	isVersion2 bool
-	// settled waits until no historian runs, so that a run has the same result on each machine. If it is nil,
-	// the provider does not wait.
+	// settled waits until no historian runs, so that a run has the same result on each machine. If settled is
+	// nil, the provider does not wait.
 	settled func(context.Context)
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
 	cache promptcache.Cache
-	// now is the time of the cache in ms. Only a pause of the user moves it, because a run must not depend on
+	// now is the time of the cache in ms. Only a pause of the user moves now, because a run must not depend on
 	// the machine's speed.
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// firstAsked and asked are the first and the last tag that the model's newest call of ctx_reduce asks to drop.
+	// The model's newest call of ctx_reduce asks to drop the tags from firstAsked to asked.
 	firstAsked, asked int
-	// look watches the main conversation. seen holds the blocks that look has read.
-	look looker
-	seen map[promptcache.Hash]block
-	// newestText is the text of the newest message of the conversation. lines holds the lines that magicctx has added to any
-	// request so far.
+	look              looker
+	seen              map[promptcache.Hash]block
+	// lines holds all lines that magicctx has added to requests so far.
 	newestText string
 	lines      map[string]bool
-	// windows holds, for each turn, the needles in the last prompt of the turn.
+	// windows holds, by turn, the needles in the turn's last prompt.
 	windows map[int]sighting
 }
 
@@ -58,29 +55,25 @@ func newProvider(b billed, s story, limit int) *provider {
 	}
 }
 
-// rule returns a mock's rule that gives all requests to the provider.
 func (p *provider) rule() mockllm.Rule {
 	return mockllm.Rule{Name: "story", Match: func(*mockllm.Request) bool { return true }, Answer: p.answer}
 }
 
-// isTitle reports whether OpenCode asks for the title of a session. Such requests are not on the bill.
+// Requests for a session's title are not on the bill.
 func isTitle(r *mockllm.Request) bool { return r.SystemContains("title generator") }
 
-// counted returns the counts so far.
 func (p *provider) counted() tally {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tally.clone()
 }
 
-// pause lets time pass for the cache.
 func (p *provider) pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now += d.Milliseconds()
 }
 
-// window returns the needles in the last prompt of a turn.
 func (p *provider) window(turn int) sighting {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +92,8 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	raw := r.Blocks
 	found := r.Thinking
-	// The mock keeps all requests for tests to inspect. This command inspects none of them, and hundreds of full
-	// windows are hundreds of megabytes.
+	// The mock keeps all requests for tests. Nobody reads them here, and hundreds of full windows are hundreds
+	// of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
 	if size := sizeOf(blocks); size > p.limit {
@@ -157,7 +150,6 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	return s
 }
 
-// promptOf returns the text of the newest message.
 func promptOf(r *mockllm.Request) string {
 	if len(r.Messages) == 0 {
 		return ""
@@ -169,15 +161,13 @@ func promptOf(r *mockllm.Request) string {
 	return strings.Join(texts, "\n")
 }
 
-// keptTags is the number of newest tags that the model does not ask to drop. It is larger than the number of tags
-// that are protected from a drop (20).
+// The model does not ask to drop the newest 25 tags. The newest 20 are protected from drops.
 const keptTags = 25
 
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
-// nextDrops returns the range of tags that the model asks to drop next, for example "12-40". The range begins
-// after the tags that it has asked for before, and leaves out the newest keptTags. If no tag is left, the result
-// is "".
+// nextDrops returns the tags that the model asks to drop next, for example "12-40", or "". The range begins
+// after the tags that the model has asked for before, and leaves out the newest keptTags.
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {
@@ -216,14 +206,13 @@ func (a answer) tokens() int {
 		n += tokens.Count("ctx_reduce") + tokens.Count(`{"drop":"`+a.drops+`"}`)
 	}
 	if a.tool != "" {
-		// The arguments can be encoded, because mockllm.Tool has encoded them before.
+		// mockllm.Tool has already encoded the arguments, so no error is possible.
 		input, _ := json.Marshal(a.input)
 		n += tokens.Count(a.tool) + tokens.Count(string(input))
 	}
 	return n
 }
 
-// blocks returns a request as the provider's cache sees it.
 func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 	blocks := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {
@@ -242,9 +231,8 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 }
 
 // placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last part of
-// the system prompt, and the last message. The beta that plays the story places the last breakpoint after the user's
-// newest prompt, and not after the last message. So it pays for all steps of a turn again and again, with and without
-// magicctx.
+// the system prompt, and the last message. The beta that plays the story places the last one only after the user's
+// newest prompt. So the beta pays for all steps of a turn again and again, with and without magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {
@@ -253,7 +241,6 @@ func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	}
 }
 
-// read returns a request as the looker sees it.
 func (p *provider) read(raw []mockllm.PromptBlock, sizes []promptcache.Block) []block {
 	all := make([]block, len(raw))
 	for i := range raw {
@@ -268,15 +255,13 @@ func (p *provider) read(raw []mockllm.PromptBlock, sizes []promptcache.Block) []
 	return all
 }
 
-// excess returns the money that better bust times would have saved, and these times.
 func (p *provider) excess() (money float64, best []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.look.excess(p.limit)
 }
 
-// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a
-// head. The acknowledgement follows the baseline, which holds the history.
+// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a head.
 func headEnd(blocks []mockllm.PromptBlock) int {
 	for i, b := range blocks {
 		if bytes.Contains(b.JSON, []byte("<session-history>")) {
@@ -286,8 +271,8 @@ func headEnd(blocks []mockllm.PromptBlock) int {
 	return 0
 }
 
-// blockTokens counts the tokens that the model reads in a block: a text without its JSON, the name and
-// arguments of a call, the text of a result, or a whole definition.
+// blockTokens counts the tokens that the model reads: a text without its JSON, the name and arguments of a
+// call, the text of a result, or a whole definition.
 func blockTokens(raw json.Value) int {
 	var b struct {
 		Type    string     `json:"type"`
@@ -296,9 +281,8 @@ func blockTokens(raw json.Value) int {
 		Name    string     `json:"name"`
 		Input   json.Value `json:"input"`
 		Content json.Value `json:"content"`
-		// In OpenAI's dialect, a whole message is one block, which has these fields.
-		Role  string `json:"role"`
-		Calls []struct {
+		Role    string     `json:"role"`
+		Calls   []struct {
 			Function struct {
 				Name      string `json:"name"`
 				Arguments string `json:"arguments"`
@@ -329,7 +313,6 @@ func blockTokens(raw json.Value) int {
 	return tokens.Count(string(raw))
 }
 
-// contentTokens counts a content that is a text or a list of blocks.
 func contentTokens(content json.Value) (n int, ok bool) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

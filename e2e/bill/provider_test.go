@@ -20,7 +20,7 @@ import (
 
 func text(s string) json.Value { return json.Value(fmt.Sprintf(`{"type":"text","text":%q}`, s)) }
 
-// request returns a request of a conversation that has reached a turn. Its last block is a breakpoint.
+// The request's conversation has reached this turn. Its last block is a breakpoint.
 func request(turn int, blocks ...json.Value) *mockllm.Request {
 	_, model, _ := strings.Cut(opencodetest.ClaudeModel, "/")
 	r := &mockllm.Request{Model: model, Tools: []string{"read"}, Messages: user(fmt.Sprintf("Turn %d: go on", turn))}
@@ -50,7 +50,7 @@ func TestUsageIsThatOfThePromptCache(t *testing.T) {
 	}
 }
 
-// OpenAI reads in steps of 128 tokens, no matter which blocks are marked, and reports no writes.
+// OpenAI reads in steps of 128 tokens whichever blocks are marked, and reports no writes.
 func TestUsageByOpenAI(t *testing.T) {
 	p := newProvider(byOpenAI, testStory(), scenes[0].limits.Context)
 	ask := func(turn int, blocks ...json.Value) promptcache.Tokens {
@@ -71,7 +71,7 @@ func TestUsageByOpenAI(t *testing.T) {
 	}
 }
 
-// The provider that the command simulates has the route that magicctx derives from the model.
+// The simulated provider has the route that magicctx derives from the model.
 func TestModelsAreOfTheirRoute(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		provider, id, _ := strings.Cut(by.model, "/")
@@ -102,7 +102,7 @@ func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 	}
 }
 
-// A summary is paid for, but it does not belong to the main conversation.
+// A summary is paid for, but does not belong to the main conversation.
 func TestSummaryIsNoBust(t *testing.T) {
 	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long)))
@@ -175,7 +175,6 @@ func TestBlockTokensCountTheTextForTheModel(t *testing.T) {
 	}
 }
 
-// The test plays the whole story without OpenCode: each answer leads to the next request.
 func TestStoryLeadsToItsEnd(t *testing.T) {
 	s := story{project: "/project", turns: 2, tools: script.OpenCode}
 	p := newProvider(byAnthropic, s, scenes[0].limits.Context)
@@ -203,8 +202,7 @@ func TestStoryLeadsToItsEnd(t *testing.T) {
 	}
 }
 
-// In every second turn, the model asks once to drop all but the newest tags. Without the tool it asks for
-// nothing.
+// In every second turn, a model with the tool asks once to drop all but the newest tags.
 func TestModelAsksForDrops(t *testing.T) {
 	s := testStory()
 	s.asks = true

@@ -10,17 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A sighting says where a prompt holds the needles that its conversation has told.
 type sighting struct {
-	// Told are the needles that had been told when the prompt was sent.
 	Told []needle
-	// Verbatim and Summary count the needles in Told that the prompt holds: verbatim in a message of the
-	// session, or otherwise in a summary.
+	// Verbatim counts the needles of Told in a message of the session, and Summary those that only a summary holds.
 	Verbatim, Summary map[int]bool
 }
 
-// findNeedles looks up the needles of the story in a prompt of the main conversation. The conversation has
-// reached p.
 func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	found := sighting{Told: s.needlesBefore(p), Verbatim: map[int]bool{}, Summary: map[int]bool{}}
 	for i, n := range found.Told {
@@ -42,8 +37,8 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	return found
 }
 
-// splitSummary splits a text into its summary (of OpenCode's compaction, or in magicctx's head) and the messages that
-// it holds verbatim. After a compaction of OpenCode 2, one text has both.
+// splitSummary separates the summary (of OpenCode's compaction, or in magicctx's head) from the messages that a
+// text holds verbatim. After a compaction of OpenCode 2, one text has both.
 func splitSummary(text string) (summary, verbatim string) {
 	switch {
 	case strings.HasPrefix(text, summaryHeader), strings.HasPrefix(text, "<session-history"), strings.Contains(text, "\n<session-history"):
@@ -55,14 +50,12 @@ func splitSummary(text string) (summary, verbatim string) {
 	return "", text
 }
 
-// checkEvery is the number of turns between two counts of the needles.
 const checkEvery = 20
 
-// isCheck reports whether the needles are counted after a turn. turns is the number of turns in the session.
 func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
 
-// A recall counts the needles that a session has told by the last prompt of a turn. It counts each needle
-// once, at the best place that has it.
+// A recall counts the needles that a session has told by the last prompt of a turn. Each needle counts once, at
+// the best place that has it.
 type recall struct {
 	Turn     int `json:"turn"`
 	Told     int `json:"told"`
@@ -71,20 +64,16 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Searchable and Arrived count needles that are not in the prompt. Searchable counts those that one search finds.
-	// Arrived counts those that arrive by themselves when the user comes back to their subject. Both are counted after
-	// the last turn only.
-	Searchable int `json:"searchable"`
-	Arrived    int `json:"arrived"`
-	// ArrivedKinds is Arrived by kind of needle.
+	// Searchable and Arrived count needles that are not in the prompt, after the last turn only. One search
+	// finds Searchable needles. Arrived needles arrive by themselves when the user returns to their subject.
+	Searchable   int            `json:"searchable"`
+	Arrived      int            `json:"arrived"`
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
-	// PromptKinds is the number of needles in the prompt, in a message or a summary, by kind of needle.
+	// PromptKinds counts the needles in the prompt, in a message or a summary, by kind.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
-	// LostKinds is Lost by kind of needle.
-	LostKinds map[string]int `json:"lost_kinds,omitempty"`
+	LostKinds   map[string]int `json:"lost_kinds,omitempty"`
 }
 
-// recallOf counts the needles of a prompt. reader holds all texts that ctx_expand has shown.
 func recallOf(turn int, s sighting, reader string) recall {
 	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), PromptKinds: map[string]int{}, LostKinds: map[string]int{}}
 	for i, n := range s.Told {
@@ -101,15 +90,13 @@ func recallOf(turn int, s sighting, reader string) recall {
 	return r
 }
 
-// inPrompt returns how many needles the prompt holds.
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
 // known returns the share of the needles that the prompt holds, or that arrive by themselves.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
-// expanded returns the messages of a session as `magicctx-host history expand` shows them: the messages of
-// each compartment by its range, and all others by the range after the last compartment. The command and
-// ctx_expand read with the same code.
+// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each compartment
+// by its range, and all later ones by one range. The command and ctx_expand read with the same code.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// Each turn tells its needle exactly once, in the place that the needle names.
 func TestStoryTellsEachNeedleOnce(t *testing.T) {
 	s := testStory()
 	files := s.files()

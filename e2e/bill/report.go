@@ -17,40 +17,35 @@ import (
 // minHitRate is the least share of the prompts' tokens that must be read from the cache.
 const minHitRate = 0.94
 
-// maxHindsight bounds the bill of magicctx, as a multiple of the bill that the same removals would have at the best times.
+// maxHindsight bounds magicctx's bill, as a multiple of the bill with the same removals at the best times.
 const maxHindsight = 1.15
 
-// maxLineShare is the largest share that delivered lines may have in the bill.
+// maxLineShare bounds the share of delivered lines in the bill.
 const maxLineShare = 0.005
 
-// reports is the output of the command.
 type reports []report
 
-// A report compares the runs of one scene.
 type report struct {
-	Scene  string  `json:"scene"`
-	Window int     `json:"window"` // in tokens
-	Route  string  `json:"route"`  // the route that decides cache and prices
-	Reads  float64 `json:"reads"`  // the price of reading as a share of the input price
-	// Spending is magicctx's setting of the dial.
+	Scene    string          `json:"scene"`
+	Window   int             `json:"window"` // in tokens
+	Route    string          `json:"route"`  // the route that decides cache and prices
+	Reads    float64         `json:"reads"`  // the price of reading as a share of the input price
 	Spending schema.Spending `json:"spending"`
 	Runs     []figure        `json:"runs"`
-	// Misses describes the bounds that magicctx exceeds.
-	Misses []string `json:"misses"`
+	Misses   []string        `json:"misses"`
 
 	scene    scene
 	maxRatio float64
 }
 
-// A figure holds the results of a run. Tokens are counted by internal/tokens. Amounts in $ use the
-// prices that OpenCode was told.
+// internal/tokens counts the tokens of a figure. Amounts in $ use the prices that OpenCode was told.
 type figure struct {
 	Name      string `json:"name"`
 	Turns     int    `json:"turns"`
 	Finished  int    `json:"finished"` // the number of turns that were answered
 	Requests  int    `json:"requests"`
 	Summaries int    `json:"summaries"`
-	// Runs are the requests of the historian, and HistorianBill their costs, answers included.
+	// Runs are the requests of the historian. HistorianBill is their cost with the answers.
 	Runs          []historianRun `json:"historian_runs,omitempty"`
 	HistorianBill float64        `json:"historian_bill"`
 	Busts         int            `json:"busts"`
@@ -63,37 +58,33 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
-	// Reads, Anew and Answers are the parts of the bill without the historian: tokens that were read from the
-	// cache, tokens that were not, and the answers.
+	// The bill without the historian has three parts: tokens read from the cache, other tokens, and answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all answers.
-	// Ratio is 0 if the other variant did not run, or if some turns of this run got no answer.
+	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all
+	// answers. If the other variant did not run, or if a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is the bill, answers included, that the run would have had at the best bust times. BestBusts is
-	// the number of these times. Hindsight is 0 without magicctx.
-	Hindsight float64 `json:"hindsight"`
-	BestBusts int     `json:"best_busts"`
-	Seconds   float64 `json:"seconds"`
-	BustsAt   []bust  `json:"busts_at"`
-	// Causes are the causes of the busts in magicctx's journal.
-	Causes []schema.CauseCount `json:"causes,omitempty"`
-	// Removals are the tokens that magicctx has removed, by rule and cause. RereadBill is the price of the part
-	// that the model soon read again.
+	// Hindsight is the bill, with answers, that the run would have had at the best bust times. Without
+	// magicctx, Hindsight is 0. BestBusts is the number of the best times.
+	Hindsight float64             `json:"hindsight"`
+	BestBusts int                 `json:"best_busts"`
+	Seconds   float64             `json:"seconds"`
+	BustsAt   []bust              `json:"busts_at"`
+	Causes    []schema.CauseCount `json:"causes,omitempty"`
+	// Removals are the tokens that magicctx has removed, by rule and cause. RereadBill is the price of the
+	// removed tokens that the model soon read again.
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`
-	// Lines are the lines that magicctx has delivered, and LineShare is their part of the bill, from 0 to 1.
-	Lines     int     `json:"lines,omitzero"`
-	isProbed  bool    // the user has come back to the needles
-	LineShare float64 `json:"line_share,omitzero"`
-	// Thinking is set for a model that binds its thinking.
-	Thinking *thinkingFigure `json:"thinking,omitempty"`
+	// LineShare is the share of magicctx's delivered lines in the bill, from 0 to 1.
+	Lines     int             `json:"lines,omitzero"`
+	isProbed  bool            // the user has come back to the needles
+	LineShare float64         `json:"line_share,omitzero"`
+	Thinking  *thinkingFigure `json:"thinking,omitempty"`
 }
 
-// A thinkingFigure reports the fate of a run's thinking.
 type thinkingFigure struct {
 	Sent    int     `json:"sent"`    // thinking blocks in all requests together
 	Invalid int     `json:"invalid"` // sent blocks that were invalid
@@ -140,7 +131,6 @@ func newReport(s scene, by billed, spending schema.Spending, results []result) r
 	return rep
 }
 
-// misses lists the bounds that a run of magicctx exceeds.
 func (f figure) misses(s scene, maxRatio float64) []string {
 	var all []string
 	miss := func(isMissed bool, format string, args ...any) {
@@ -169,7 +159,6 @@ func (f figure) misses(s scene, maxRatio float64) []string {
 	return all
 }
 
-// miss reports whether magicctx exceeds a bound in a scene.
 func (all reports) miss() bool {
 	return slices.ContainsFunc(all, func(r report) bool { return len(r.Misses) > 0 })
 }
@@ -199,7 +188,6 @@ func (all reports) writeJSON(w io.Writer) error {
 	return err
 }
 
-// A row of the table shows one property of each run, and its bound, if there is one.
 type row struct {
 	label string
 	cell  func(figure) string
@@ -252,7 +240,6 @@ func (r report) rows() []row {
 
 func ratio(f figure) string { return unless(f.Ratio == 0, fmt.Sprintf("%.3f", f.Ratio)) }
 
-// unless returns a cell that is a dash if it has no value.
 func unless(isEmpty bool, text string) string {
 	if isEmpty {
 		return "-"
@@ -260,8 +247,8 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight returns the bill, divided by the bill that the same removals would have had at the best times. If the
-// latter is unknown, it returns 1.
+// besideHindsight divides the bill by the bill with the same removals at the best times. If the second bill is
+// unknown, the result is 1.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1
@@ -305,7 +292,6 @@ func (r report) writeTable(w io.Writer) error {
 	return err
 }
 
-// line returns the cells of one line of the table.
 func (r report) line(label string, cell func(figure) string, bound string) []string {
 	cells := []string{label}
 	for _, f := range r.Runs {
@@ -314,9 +300,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles lists the missed bounds for needles: magicctx may lose no needle. If OpenCode has compacted the session,
-// magicctx's last prompt must hold more needles than OpenCode's. A session that OpenCode has not compacted is not
-// compared, because its prompt holds all needles.
+// magicctx may lose no needle. If OpenCode has compacted the session, magicctx's last prompt must hold more needles
+// than OpenCode's. Without a compaction, OpenCode's prompt holds all needles, so the prompts are not compared.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {
@@ -334,7 +319,6 @@ func (f figure) lostNeedles(others []figure) (all []string) {
 	return all
 }
 
-// writeRecall prints where the needles are.
 func (r report) writeRecall(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in a window of %s tokens: one needle a turn (%s)\n\n", r.scene.turns, format.Grouped(r.Window), strings.Join(needleKinds[:], ", "))
@@ -376,8 +360,7 @@ func (r report) writeRecall(w io.Writer) error {
 	return err
 }
 
-// soft returns the number of busts that kept the baseline. cold returns the number of those that did not read all of
-// the baseline from the cache.
+// A soft bust keeps the baseline. A cold bust is a soft one that did not read all of the baseline from the cache.
 func (f figure) soft() int { return f.busts(func(b bust) bool { return b.Soft }) }
 func (f figure) cold() int { return f.busts(func(b bust) bool { return b.Cold }) }
 

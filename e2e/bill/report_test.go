@@ -15,7 +15,7 @@ import (
 
 var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatios: ratios(1, 1.1, 1.2), maxBusts: 30}
 
-// good returns a figure that stays within each bound, but only just.
+// Each value of good is just within its bound.
 func good() figure {
 	return figure{
 		Name: "magicctx", Turns: 60, Finished: 60, Requests: 360, Busts: 30, HitRate: 0.94,
@@ -48,8 +48,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// The bills use the prices that OpenCode was told. A million fresh, a million written and a million read tokens cost
-// $3 + $3.75 + $0.30, and a million output tokens $15. The ratio compares the bills that include the answers.
+// The bills use the prices that OpenCode was told. A million fresh, a million written and a million read tokens
+// cost $3 + $3.75 + $0.30, and a million output tokens $15.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
 	theirs := result{Name: "OpenCode", Turns: 60, Duration: 90 * time.Second, tally: tally{
@@ -99,7 +99,7 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// Half a session costs less than a whole one. That must not count as a gain.
+// Half a session costs less than a whole one, which must not count as a gain.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
@@ -108,8 +108,8 @@ func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	}
 }
 
-// Each setting of the dial has its own bounds. They hold at the usual price of reading; at a lower price,
-// less can be saved.
+// Each setting of the dial has other bounds. They hold at the usual price of reading; at a lower price, less
+// can be saved.
 func TestBoundsFollowTheDial(t *testing.T) {
 	for _, c := range []struct {
 		spending schema.Spending

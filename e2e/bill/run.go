@@ -24,76 +24,63 @@ import (
 
 // A variant is one way to handle a limited window, for example OpenCode's own compaction.
 type variant struct {
-	name string
-	// plugin switches magicctx on. historian switches magicctx's historian on, and compaction OpenCode's own
-	// compaction.
+	name                          string
 	plugin, historian, compaction bool
-	// unbounded removes the limit of the window.
-	unbounded bool
+	unbounded                     bool
 }
 
 var (
 	withCompaction   = variant{name: "OpenCode", compaction: true}
 	withMagicctx     = variant{name: "magicctx", plugin: true, historian: true}
 	withoutHistorian = variant{name: "without historian", plugin: true}
-	// unbounded shows the costs of the session if every message is always sent.
+	// unbounded sends every message with every request, and so shows the full cost.
 	unbounded = variant{name: "unbounded", unbounded: true}
 
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
 
-// settings returns the settings of magicctx. Its historian uses the session's model.
 func (r run) settings() string {
 	return fmt.Sprintf(`{"historian": {"disable": %t}, "spending": %q}`, !r.historian, r.spending)
 }
 
-// A run tells a story to one variant of OpenCode.
 type run struct {
 	variant
-	scene  scene
-	billed billed
-	// spending is magicctx's setting of the dial.
+	scene    scene
+	billed   billed
 	spending schema.Spending
 	product  stage.Product
-	// harness is OpenCode of version 1 or 2. source is the directory with the source of version 2.
+	// harness is OpenCode 1 or 2. source is the directory with the source of OpenCode 2.
 	harness schema.Harness
 	source  string
 	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
-	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
-	// it is empty, nothing is recorded.
+	// If traces is not empty, magicctx records the connection there for `magicctx-host replay`.
 	traces string
-	// probes lets the user come back to the needles after the last turn.
-	probes bool
-	// progress is called after each turn.
+	// If probes is true, the user returns to the needles after the last turn.
+	probes   bool
 	progress func(turn int, t tally)
 }
 
-// A result is the outcome of a run.
 type result struct {
 	Name     string
 	variant  variant
 	Duration time.Duration
-	// recalls count the needles after some of the turns.
-	recalls []recall
-	Turns   int // the number of turns in the story
+	recalls  []recall
+	Turns    int // the number of turns in the story
 	tally
-	// lines are the lines that magicctx has delivered, and lineShare is their part of the bill. Both include the user's
-	// questions about the needles.
+	// lines are the lines that magicctx has delivered, and lineShare is their share of the bill. Both include
+	// the user's questions about the needles.
 	lines     int
 	isProbed  bool
 	lineShare float64
-	// causes are the causes of magicctx's busts, as counted in its journal.
-	causes []schema.CauseCount
-	// removals are the tokens that magicctx has removed, and the tokens that the model read again.
-	removals []schema.Removal
-	// excess is the money that magicctx would have saved with the best bust times. best are these times, as
-	// numbers of requests of the main conversation.
+	causes    []schema.CauseCount
+	removals  []schema.Removal
+	// excess is the money that the best bust times would have saved. best are these times, as numbers of
+	// requests of the main conversation.
 	excess float64
 	best   []int
 }
 
-// play tells the story from the first turn to the last. If a turn ends because the prompt is too long, play counts it
-// and goes on. Any other failure ends the run.
+// If a turn ends because the prompt is too long, play counts the turn and continues. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
 	s.tools = script.OpenCode
@@ -120,8 +107,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. If the provider refused the request instead, the session
-		// would end.
+		// OpenCode asks the provider to drop invalid thinking. A refused request would end the session.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -145,8 +131,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns the causes of busts in magicctx's journal, and the tokens that the busts have removed. It returns an
-// error if some requests had no pass. Those requests went out without magicctx, so the figures would be wrong.
+// If some requests had no pass, magicctx did not change them. Then the figures would be wrong, and causes
+// returns an error.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {
@@ -162,7 +148,6 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 	return s.BustCauses, s.Removals, nil
 }
 
-// tell plays the user's part, and counts the needles on the way.
 func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, user *stage.User) (session string, recalls []recall, err error) {
 	session, err = oc.Begin(ctx)
 	if err != nil {
@@ -191,7 +176,7 @@ func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, use
 			r.progress(turn, p.counted())
 		}
 	}
-	// A failed call is a mistake in the story, and would make its prompts shorter than intended.
+	// A failed call is a mistake in the story, and makes its prompts shorter than intended.
 	failed, err := oc.FailedCalls(ctx, session)
 	if err == nil && len(failed) > 0 {
 		err = errors.New(failed[0])
@@ -199,7 +184,6 @@ func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, use
 	return session, recalls, err
 }
 
-// model returns the model that answers a turn.
 func (r run) model(turn int) string {
 	if r.scene.switchAt > 0 && turn >= r.scene.switchAt {
 		return r.billed.other
@@ -207,8 +191,7 @@ func (r run) model(turn int) string {
 	return r.billed.model
 }
 
-// pause lets the user wait for longer than the provider keeps the prompt. It moves the provider's clock and
-// the host's.
+// The pause is longer than the provider keeps the prompt. It moves the provider's clock and the host's.
 func (r run) pause(p *provider) error {
 	p.pause(2 * r.billed.route.Life)
 	next := r.clock() + ".next" // a rename, so that the host never reads a half-written number
@@ -218,11 +201,10 @@ func (r run) pause(p *provider) error {
 	return os.Rename(next, r.clock())
 }
 
-// clock returns the path of the file that holds how far the host's clock is ahead of the machine's.
+// The file holds the difference between the host's clock and the machine's clock.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// isOverflow reports whether a turn ended because the prompt was too long. Version 2 does not name that error, but
-// passes on the provider's text.
+// OpenCode 2 does not name the error, but shows the provider's text.
 func isOverflow(err error) bool {
 	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }
@@ -262,8 +244,8 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	return options, nil
 }
 
-// untilSettled waits until no run of the historian is under way. Otherwise the speed of the machine would
-// decide which pass is the first to show a new compartment.
+// untilSettled waits until no historian runs. Otherwise the machine's speed would decide which pass is the
+// first to show a new compartment.
 func untilSettled(ctx context.Context, user *stage.User) {
 	for ctx.Err() == nil {
 		status, err := user.Status(ctx)

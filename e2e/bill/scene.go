@@ -8,28 +8,26 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A scene is a window, the length of the story that is told in it, and the bounds that magicctx must stay within.
 type scene struct {
 	name  string
 	turns int
-	// the limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
+	// OpenCode compacts when a step's prompt has reached Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatios holds, for each setting of the dial, the largest bill of magicctx as a multiple of the bill with
-	// OpenCode's own compaction. The bills include answers and the historian's requests. The bounds hold if reading
-	// costs a tenth of the input price. If it costs less, magicctx may cost as much as OpenCode.
+	// maxRatios holds, for each setting of the dial, the largest bill of magicctx as a multiple of the bill
+	// with OpenCode's own compaction. The bills include answers and the historian's requests. If reading costs
+	// less than a tenth of the input price, magicctx may cost as much as OpenCode.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
 	// minKnown is the least share of the needles that the last prompt holds, or that arrive by themselves.
 	minKnown float64
-	// isMixed varies the sizes of outputs and answers, so that some steps take 20 times the tokens of others.
+	// In a mixed scene, some steps take 20 times the tokens of others.
 	isMixed bool
-	// asks makes the model ask for drops if it has the tool.
+	// If asks is true, a model with the tool asks for drops.
 	asks bool
-	// pauses lists the turns before which the user waits for longer than the provider keeps the prompt. From
-	// the turn switchAt on, another model answers. switchAt is 0 if the model never changes.
+	// Before each turn in pauses, the user waits for longer than the provider keeps the prompt. From the turn
+	// switchAt on, another model answers; 0 means that the model never changes.
 	pauses   []int
 	switchAt int
-	// coldHead is true if a bust may read no part of the head from the cache.
 	coldHead bool
 }
 
@@ -46,7 +44,6 @@ var scenes = []scene{
 	million("1m-drops", true),
 }
 
-// million is a long session in the window of the large models.
 func million(name string, asks bool) scene {
 	return scene{
 		name: name, turns: 120, limits: opencodetest.Limits{Context: 1_000_000, Output: 8_192}, maxBusts: 60,
@@ -58,8 +55,6 @@ func ratios(frugal, balanced, generous float64) map[schema.Spending]float64 {
 	return map[schema.Spending]float64{schema.SpendingFrugal: frugal, schema.SpendingBalanced: balanced, schema.SpendingGenerous: generous}
 }
 
-// maxRatio returns the bound of the bill at a setting of the dial and a price of reading, as a share of the input
-// price.
 func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 	if reads < usualReads {
 		return 1
@@ -67,26 +62,24 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 	return s.maxRatios[spending]
 }
 
-// ofVersion2 returns the scene with the bounds for OpenCode 2. Its compaction costs less than that of version 1, because
-// it keeps only 8,000 tokens of messages, and cuts outputs in them. The plugin sets no breakpoint after the head.
+// The compaction of OpenCode 2 costs less than that of OpenCode 1: it keeps only 8,000 tokens of messages, with
+// cut outputs. The plugin sets no breakpoint after the head.
 func (s scene) ofVersion2() scene {
 	s.maxRatios, s.coldHead = ratios(1, 1, 1), true
 	return s
 }
 
-// alone returns the scene as OpenCode plays it without magicctx: the model has no tool with which to ask for a
-// drop.
+// Without magicctx, the model has no tool with which to ask for a drop.
 func (s scene) alone() scene {
 	s.name, s.asks, s.maxRatios = "", false, nil
 	return s
 }
 
-// story returns the story of the scene, told in a project.
 func (s scene) story(project string) story {
 	return story{project: project, turns: s.turns, isMixed: s.isMixed, asks: s.asks}
 }
 
-// scenesNamed returns the scene with this name, or all of them for "".
+// The name "" means all scenes.
 func scenesNamed(name string) ([]scene, error) {
 	if name == "" {
 		return scenes, nil

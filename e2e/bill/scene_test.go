@@ -2,8 +2,7 @@ package main
 
 import "testing"
 
-// Sizes of a mixed story differ, but their average is that of the other stories, so that the bills can be
-// compared.
+// A mixed story has the same average sizes as the other stories, so that the bills can be compared.
 func TestMixedSizes(t *testing.T) {
 	s, err := scenesNamed("1m")
 	if err != nil {
@@ -30,7 +29,7 @@ func TestMixedSizes(t *testing.T) {
 	}
 }
 
-// The next prompt after a pause finds nothing in the cache, and neither does the first prompt to another model.
+// After a pause, and with another model, the next prompt finds nothing in the cache.
 func TestPauseAndSwitchLoseTheCache(t *testing.T) {
 	r := run{scene: scene{switchAt: 2}, billed: byAnthropic, root: t.TempDir()}
 	p := newProvider(byAnthropic, testStory(), 64_000)

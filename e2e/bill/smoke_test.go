@@ -61,7 +61,7 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's own compaction keeps some thinking and puts a new summary before it, which makes that thinking
+// OpenCode's own compaction keeps some thinking and puts a new summary before it, which makes this thinking
 // invalid. magicctx keeps no thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
@@ -94,8 +94,7 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 	}
 }
 
-// In a window that the story fills several times, the historian summarises, nothing is lost, and a
-// report shows its costs.
+// The story fills the window several times. The historian summarises, nothing is lost, and a report shows the costs.
 func TestStoryWithHistorian(t *testing.T) {
 	suite.OnlyWithAll(t, "TestLongHistory (e2e) has such a session")
 	suite.Needs(t)

@@ -10,12 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// calls is the number of tool calls in each turn, one per step.
 const calls = 5
 
-// These sizes are in tokens, counted by internal/tokens. Without calls and results, the texts of 60 turns fill four
-// fifths of a window of 64 k, together with the system prompt and the tools (about 7 k). With its call and result, a
-// step has about 1.1 k.
+// internal/tokens counts these sizes. The system prompt and the tools have about 7 k. With them, the texts of
+// 60 turns, without calls and results, fill four fifths of a window of 64 k. A step with its call and result
+// has about 1.1 k.
 const (
 	promptTokens     = 110
 	stepTokens       = 85
@@ -23,18 +22,17 @@ const (
 	thoughtTokens    = 60
 )
 
-// linesPerCall is the number of lines that a call shows, about 3 KB.
+// The lines of a call have about 3 KB.
 const linesPerCall = 42
 
-// mixedLines and mixedFactors are the sizes in a story with mixed sizes: the number of lines of an output, and
-// the factor by which a text of the model is longer or shorter than usual. Each entry is equally likely. The
+// In a mixed story, each number of lines and each factor for the length of a text is equally likely. The
 // averages are 45 lines and 1.1, close to those of the other stories.
 var (
 	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
 	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}
 )
 
-// A story scripts the user and the model. It depends only on its fields.
+// A story depends only on its fields.
 type story struct {
 	project string // absolute path
 	turns   int
@@ -43,11 +41,9 @@ type story struct {
 	tools   script.Tools
 }
 
-// asksAt reports whether the model asks for drops together with its call at p. It does so about every 13
-// steps, as in the traces of the repository.
+// The model asks for drops about every 13 steps, as in the traces of the repository.
 func (s story) asksAt(p place) bool { return s.asks && p.turn%2 == 0 && p.step == 2 }
 
-// lines returns the number of lines that the call at p shows.
 func (s story) lines(p place) int {
 	if s.isMixed {
 		return mixedLines[random(7, p.turn*10+p.step).IntN(len(mixedLines))]
@@ -55,7 +51,6 @@ func (s story) lines(p place) int {
 	return linesPerCall
 }
 
-// size returns the size in tokens of the model's text at p, from the text's usual size.
 func (s story) size(p place, usual int) int {
 	if s.isMixed {
 		return int(float64(usual) * mixedFactors[random(8, p.turn*10+p.step).IntN(len(mixedFactors))])
@@ -63,8 +58,8 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// A place is a position in the story. Turns count from 1. The step is 0 after the user's prompt, then
-// the number of the newest call, and done after the answer.
+// Turns count from 1. The step is 0 after the user's prompt, then the number of the newest call, and done after
+// the answer.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -73,7 +68,6 @@ func (p place) isBefore(q place) bool {
 	return p.turn < q.turn || p.turn == q.turn && p.step < q.step
 }
 
-// An answer is the model's text, with the tool that it calls, if any.
 type answer struct {
 	thought string // comes before the text, if the model thinks
 	text    string
@@ -83,13 +77,12 @@ type answer struct {
 	drops   string // the tags that the model asks to drop, for example "3-17"
 }
 
-// prompt returns the user's prompt that begins a turn.
 func (s story) prompt(turn int) string {
 	return s.withNeedle(place{turn, 0}, fmt.Sprintf("Turn %d: ", turn)+prose(promptTokens, 1, turn))
 }
 
-// after returns the model's answer in a conversation that has reached p. OpenCode may ask for an
-// answer even if the turn is done, because after a compaction it tells the model to go on.
+// After a compaction OpenCode tells the model to continue, even if the turn is done. So OpenCode may ask for
+// one more answer.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:
@@ -100,9 +93,8 @@ func (s story) after(p place) answer {
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
 
-// call reads the turn's own file piece by piece, so that no two calls of a session are equal. Every
-// third turn searches for one piece instead. It uses grep from the shell, because OpenCode's own grep
-// tool downloads ripgrep.
+// Each turn reads its own file piece by piece, so that no two calls of a session are equal. Every third turn searches
+// for one piece. The search uses grep in the shell, because OpenCode's own grep tool downloads ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
 		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(s.size(p, stepTokens), 3, p.turn*10+p.step)),
@@ -121,15 +113,12 @@ func (s story) call(p place) answer {
 	return a
 }
 
-// thought returns the thinking in the answer at p, for a model that thinks.
 func (s story) thought(p place) string {
 	return fmt.Sprintf("After step %d of turn %d. ", p.step, p.turn) + prose(thoughtTokens, 6, p.turn*10+p.step)
 }
 
-// title answers the request for a title.
 func (s story) title() answer { return answer{text: "Ledgers of a town"} }
 
-// files returns the project, with one file for each turn.
 func (s story) files() map[string]string {
 	files := map[string]string{}
 	for turn := 1; turn <= s.turns; turn++ {
@@ -151,12 +140,10 @@ func (s story) files() map[string]string {
 
 func fileName(turn int) string { return fmt.Sprintf("ledgers/ledger-%03d.txt", turn) }
 
-// piece returns the start of the lines that one call shows.
 func piece(p place) string { return fmt.Sprintf("entry %d.%d", p.turn, p.step) }
 
 func random(kind, n int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(n))) }
 
-// prose returns sentences of at least size tokens.
 func prose(size, kind, n int) string {
 	r := random(kind, n)
 	var b strings.Builder

@@ -13,8 +13,7 @@ const testTurns = 60
 
 func testStory() story { return story{project: "/project", turns: testTurns, tools: script.OpenCode} }
 
-// The steps are as large as in published measurements of other tools: an output of 3 KB, about 1.1 k
-// tokens in all.
+// In published measurements of other tools, a step has an output of 3 KB, and about 1.1 k tokens in all.
 func TestStepsHaveTheirSize(t *testing.T) {
 	s := testStory()
 	files := s.files()
@@ -71,8 +70,7 @@ func TestNoTwoCallsAreEqual(t *testing.T) {
 	}
 }
 
-// The texts of the conversation, with the system prompt and the tools, are the part that no rule for
-// tools can free.
+// The texts, the system prompt and the tools are the part of the prompt that no rule for tools can free.
 func TestTextsFillMostOfTheWindow(t *testing.T) {
 	const systemAndTools = 7_300 // measured with OpenCode 1.18.33
 	s := testStory()
@@ -88,7 +86,7 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// From each answer of the model, position finds the place in the story, so that the story can continue there.
+// position finds the place of each answer, so that the story can continue there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A soft bust keeps the baseline, which the provider then has to read from its cache.
 func TestBustsThatKeepTheBaseline(t *testing.T) {
 	blocks := func(names ...string) (all []promptcache.Block) {
 		for _, n := range names {

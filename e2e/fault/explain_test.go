@@ -12,14 +12,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// explainLimit is longer than a person should wait for the report that the host does not answer. status
-// waits 5 s for the host, and doctor 3 s more for a program to print its version.
+// A person should wait no longer than this for the report that the host does not answer. status waits 5 s for
+// the host. doctor waits 3 s more for a program that prints its version.
 const explainLimit = 20 * time.Second
 
-// A told is the output of a command.
 type told struct{ out, err string }
 
-// ask runs a command of the host in OpenCode's environment.
 func (s *scene) ask(args ...string) told {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.ctx, product.Host, args...)
@@ -37,8 +35,7 @@ func (s *scene) ask(args ...string) told {
 	return told{string(out), errs.String()}
 }
 
-// explained asserts that status and doctor report the reason of a fault. Findings of doctor are given
-// as "check: part of the message".
+// Findings of doctor have the form "check: part of the message".
 func (s *scene) explained(status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -65,8 +62,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// meanwhile calls the function do, and at the same time makes the assertions of explained. status and doctor wait
-// some time for a hanging program, so they run beside the prompt, and not after it.
+// status and doctor wait some time for a hanging program. So explained and the function do run in parallel.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -75,7 +71,6 @@ func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	do()
 }
 
-// findings returns the findings of doctor.
 func (s *scene) findings() []doctor.Finding {
 	s.t.Helper()
 	var report struct {
@@ -88,8 +83,7 @@ func (s *scene) findings() []doctor.Finding {
 	return report.Findings
 }
 
-// isWell asserts that status and doctor report no fault. The moved copy of a damaged database is not a
-// fault.
+// isWell asserts that status and doctor report no fault. The moved copy of a damaged database is not a fault.
 func (s *scene) isWell() {
 	s.t.Helper()
 	status, err := s.user.Status(s.ctx)
@@ -104,7 +98,6 @@ func (s *scene) isWell() {
 	}
 }
 
-// socketIn asserts that doctor reports dir as the directory of the running host's socket.
 func (s *scene) socketIn(dir string) {
 	s.t.Helper()
 	want := "its socket in " + dir

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// All faults run one after the other in one OpenCode, which started without a fault. No fault depends on
-// an earlier one.
+// All faults happen one after the other in one OpenCode, which started without a fault. No fault depends on an
+// earlier one.
 func TestFaults(t *testing.T) { testFaults(t, schema.HarnessOpenCode) }
 
 func TestPiFaults(t *testing.T) { testFaults(t, schema.HarnessPi) }
@@ -27,8 +27,8 @@ func testFaults(t *testing.T, h schema.Harness) {
 	s.isWell()
 }
 
-// The host is missing when OpenCode starts. When the host appears, no trace of the fault remains: the
-// tools and commands are the ones that the last host registered.
+// The host is missing when OpenCode starts. The tools and commands then are those that the last host
+// registered. When the host appears, nothing of the fault remains.
 func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
 
 func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }
@@ -48,14 +48,13 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.recovers()
 }
 
-// inBoth are the faults to which each shim reacts in its own way: a host that does not run, does not answer, has no
-// store or a new one, or cannot be reached. Without -all, the other faults are played in Pi only.
+// Each shim reacts differently to these faults: a host that does not run, does not answer, has no store or a
+// new one, or cannot be reached. Without -all, only Pi plays the other faults.
 var inBoth = []string{
 	"crash at start", "missing", "hanging in the middle of its life", "locked by another host",
 	"corrupt in the middle of its life", "no place for the socket",
 }
 
-// in runs a part of a test as a subtest.
 func (s *scene) in(name string, part func()) {
 	whole := s.t
 	s.t.Run(name, func(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 )
 
 var (
-	// product is the build that TestMain made for all tests.
 	product stage.Product
-	// switchHost is the path of the binary that the tests put in the place of the host.
+	// The tests put the program switchHost in the place of the host.
 	switchHost string
 )
 

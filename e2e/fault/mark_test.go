@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session that goes on without its host gets a message that says so. The message is stored when a turn has
-// ended, at a moment when the user may be sending the next prompt. At any such moment, each prompt must make
-// one request, and the session must get one message. Once, if a prompt came while the message was being
-// stored, OpenCode called the model once more, with an array that ended with an answer.
+// If a session continues without its host, it gets a message that says so. This message is stored at the end of
+// a turn, when the user may be sending the next prompt. Each prompt must make one request, and the session must
+// get one message. The bug: a prompt came while the message was being stored. OpenCode then called the model
+// once more, with an array that ended with an answer.
 func TestMarkMeetsAPrompt(t *testing.T) {
 	const spread = 80 * time.Millisecond // the spread of the moments at which the second prompts come
 	s := newScene(t, schema.HarnessOpenCode)
@@ -30,7 +30,6 @@ func TestMarkMeetsAPrompt(t *testing.T) {
 		s.newSession()
 		_, took := s.prompt("One.")
 		s.newSession()
-		// The second prompt comes at about the time when the turn of the first one ends.
 		late := took + spread*time.Duration(i)/time.Duration(sessions) - spread/2
 		first := make(chan error, 1)
 		go func() {
@@ -48,7 +47,6 @@ func TestMarkMeetsAPrompt(t *testing.T) {
 	}
 }
 
-// asked returns the newest text of the user in each request of the session.
 func (s *scene) asked() (texts []string) {
 	for _, r := range s.mock.Requests() {
 		if r.Session() == s.session {
@@ -58,7 +56,6 @@ func (s *scene) asked() (texts []string) {
 	return texts
 }
 
-// marks waits for a message about the host, and counts them.
 func (s *scene) marks() (n int) {
 	s.t.Helper()
 	for range 1000 {

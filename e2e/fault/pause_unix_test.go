@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// pause stops a process until the test calls resume or ends.
 func pause(t *testing.T, p *os.Process) (resume func()) {
 	t.Helper()
 	must(t, p.Signal(syscall.SIGSTOP))
@@ -27,9 +26,8 @@ func pause(t *testing.T, p *os.Process) (resume func()) {
 	return resume
 }
 
-// awaitStopped waits until each thread of a process has stopped. On a busy machine, a thread stops only when
-// it is scheduled again, and could answer a call until then. Without a /proc directory, awaitStopped does
-// not wait.
+// On a busy machine, a paused thread stops only when it is scheduled again, and could answer a call until then.
+// awaitStopped waits for all threads. Without a /proc directory, awaitStopped does not wait.
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pause is not possible, because Windows has no signal for it.
+// Windows has no signal that pauses a process.
 func pause(t *testing.T, _ *os.Process) (resume func()) {
 	t.Skip("Windows cannot pause a process")
 	return nil

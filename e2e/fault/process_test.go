@@ -2,7 +2,6 @@ package fault
 
 import "os"
 
-// processFaults are faults of the host's process.
 func (s *scene) processFaults() {
 	named := "MAGICCTX_HOST names " + s.binary + ", which "
 	for _, fault := range []struct{ name, behaviour, cause, why string }{
@@ -38,8 +37,8 @@ func (s *scene) processFaults() {
 		must(s.t, err)
 		resume := pause(s.t, host)
 		s.suffers("the host did not answer in time")
-		// This check comes after the prompt: on a busy machine, the last thread of a process stops only
-		// when it is scheduled again.
+		// On a busy machine, the last thread of a process stops only when it is scheduled again. So this check
+		// comes after the prompt.
 		s.explained("does not answer", "host: the running host does not answer")
 		resume()
 		_, err = s.user.Status(s.ctx) // when this call is answered, the host has handled all earlier calls

@@ -24,11 +24,9 @@ import (
 const (
 	testTimeout = 5 * time.Minute
 
-	// deadline is the time that the user has configured for a pass.
 	deadline = 2 * time.Second
 )
 
-// A scene is a user with one harness, which runs until the test ends.
 type scene struct {
 	t       *testing.T
 	harness schema.Harness
@@ -41,24 +39,19 @@ type scene struct {
 	session string
 	binary  string   // the value of MAGICCTX_HOST
 	env     []string // additional environment of OpenCode, as from the shell that started it
-	// usual is the time that a prompt has taken without a fault.
-	usual time.Duration
-	// isTagged is true if the session has messages that the host has seen.
-	isTagged bool
-	// isMounted is true if a separate file system is mounted at the data directory.
+	usual   time.Duration
+	// If isTagged is true, the session has messages that the host has seen.
+	isTagged  bool
 	isMounted bool
 
-	// mark is the number of Pi's notices that forgetNotices has skipped.
 	mark int
 
 	// mu guards notices and scripted.
-	mu      sync.Mutex
-	notices []string
-	// scripted are the steps that answer the next requests.
+	mu       sync.Mutex
+	notices  []string
 	scripted []mockllm.Step
 }
 
-// newScene creates a user. start runs OpenCode.
 func newScene(t *testing.T, h schema.Harness) *scene {
 	t.Helper()
 	if suite.Needs(t); h == schema.HarnessPi {
@@ -90,7 +83,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// configure sets the deadline of all passes. The model's script has no answers for a historian.
+// The model's script has no answers for a historian.
 func (s *scene) configure() {
 	s.t.Helper()
 	ms := deadline.Milliseconds()
@@ -98,7 +91,6 @@ func (s *scene) configure() {
 	must(s.t, s.user.Configure(config))
 }
 
-// install puts the switchable host where OpenCode looks for it.
 func (s *scene) install() {
 	s.t.Helper()
 	raw, err := os.ReadFile(switchHost)
@@ -106,8 +98,8 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at any moment, so
-// the file is replaced as a whole.
+// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at any moment,
+// so be replaces the whole file at once.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"
@@ -147,8 +139,7 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown calls the function do. During the call, no host runs and none can be started. If one could, the
-// shim would start another host at once.
+// During the function do, no host runs, and the shim can start none.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -157,8 +148,6 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs another OpenCode with a new session. Before that, while no OpenCode runs, it calls the function
-// between.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	must(s.t, s.oc.End())
@@ -187,7 +176,6 @@ func (s *scene) stopHost() {
 	}
 }
 
-// hear records the plugin's notices.
 func (s *scene) hear(e opencodetest.Event) {
 	if e.Type != "tui.toast.show" {
 		return
@@ -210,8 +198,6 @@ func (s *scene) newSession() {
 	s.session, s.isTagged = session, false
 }
 
-// prompt runs a turn with one request. It returns the request that the provider received, and the time
-// that the turn took.
 func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	s.t.Helper()
 	before := len(s.mock.Requests())
@@ -227,17 +213,14 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	return ours[0], elapsed
 }
 
-// tag is the first character of a user message that the host has seen, as in "§12§ ".
+// A user message that the host has seen begins with a tag, as in "§12§ ".
 const tag = "§"
 
-// works asserts that the host processes a prompt, and notes how long the turn usually takes.
 func (s *scene) works() {
 	s.t.Helper()
 	s.usual = max(s.usual, s.treats())
 }
 
-// treatsInTime asserts that the host works in spite of the present fault: it processes the prompt within the
-// limit.
 func (s *scene) treatsInTime() {
 	s.t.Helper()
 	if elapsed, limit := s.treats(), s.limit(); elapsed > limit {
@@ -245,13 +228,12 @@ func (s *scene) treatsInTime() {
 	}
 }
 
-// limit is the time that a prompt may take although the host does not answer: five times the sum of the deadline and
-// the usual time of a prompt. A busy machine does not exceed it, but a prompt that waits for a call without a
-// deadline does. The exact waits are tested in shim-core, for example by "after a missed deadline no call waits for a
-// host that stays silent" (host.test.ts).
+// A prompt may take this time if the host does not answer: five times the sum of the deadline and a prompt's
+// usual time. A busy machine does not exceed the limit, but a call without a deadline does. shim-core tests the
+// exact waits (host.test.ts).
 func (s *scene) limit() time.Duration { return 5 * (deadline + s.usual) }
 
-// treats asserts that the host has seen a prompt, and returns how long the turn took.
+// treats asserts that the host has seen a prompt, and returns the turn's duration.
 func (s *scene) treats() time.Duration {
 	s.t.Helper()
 	r, elapsed := s.prompt("Is all well?")
@@ -265,9 +247,8 @@ func (s *scene) treats() time.Duration {
 	return elapsed
 }
 
-// suffers asserts that prompts reach the provider in spite of a fault. All earlier changes by the host stay in
-// place, and the new message is as OpenCode wrote it. The user gets one notice, which contains each of the
-// causes.
+// In spite of a fault, prompts reach the provider. All earlier changes by the host stay in place, and the new
+// message is as OpenCode wrote it. The user gets one notice, which contains each of the causes.
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
@@ -275,7 +256,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures makes the assertions of suffers about prompts, but none about the notice.
+// endures makes the assertions of suffers, but none about the notice.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {
@@ -300,7 +281,6 @@ func (s *scene) forgetNotices() {
 	s.notices = nil
 }
 
-// heard returns the notices since the last call of forgetNotices.
 func (s *scene) heard() (notices []string) {
 	if p, ok := s.oc.(*agent.Pi); ok {
 		for _, n := range p.UIRequests("notify")[s.mark:] {
@@ -313,9 +293,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told asserts that there was one notice since the last call of forgetNotices. OpenCode sends the notice before the
-// turn's answer, but the notice arrives over another connection, so the test waits for it. A notice that reports no
-// trouble also waits until the previous notice has been on the screen for six seconds.
+// OpenCode sends the notice before the turn's answer, but over another connection, so told waits for the notice. A
+// notice that reports no trouble also waits until the previous notice has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
@@ -336,7 +315,7 @@ func (s *scene) told(causes ...string) {
 	s.t.Logf("told: %s", notices[0])
 }
 
-// recovers asserts that the very next prompt works as usual, and that the user gets no notice of it.
+// The next prompt works as usual, and the user gets no notice.
 func (s *scene) recovers() {
 	s.t.Helper()
 	s.works()
@@ -345,7 +324,6 @@ func (s *scene) recovers() {
 	}
 }
 
-// toolSays asserts the result that the model receives for a call of the host's tool.
 func (s *scene) toolSays(want string) {
 	s.t.Helper()
 	const call = "toolu_fault"
@@ -365,7 +343,6 @@ func (s *scene) toolSays(want string) {
 	s.t.Errorf("the model does not hear %q", want)
 }
 
-// script sets the answers to the session's next requests. After them, the usual answers follow.
 func (s *scene) script(steps ...mockllm.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,8 +360,7 @@ func (s *scene) answer(r *mockllm.Request) mockllm.Step {
 	return step
 }
 
-// endHanging kills the hanging host and waits until it is gone. OpenCode notices its end and starts the
-// next host.
+// When the hanging host is gone, OpenCode starts the next host.
 func (s *scene) endHanging() {
 	s.t.Helper()
 	raw, err := os.ReadFile(s.behaviour() + ".pid")
@@ -414,7 +390,6 @@ func (s *scene) dump() {
 	}
 }
 
-// toldNothing asserts that the user got no notice.
 func (s *scene) toldNothing() {
 	s.t.Helper()
 	if notices := s.heard(); len(notices) != 0 {

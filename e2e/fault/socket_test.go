@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// socketFaults makes the socket's directory unusable. If the host finds another directory, the user
-// notices nothing. If there is no other, the user gets a notice.
+// socketFaults makes the socket's directory unusable. If the host finds another directory, the user notices
+// nothing; otherwise the user gets a notice.
 func (s *scene) socketFaults() {
 	runtime := filepath.Join(s.user.Home.Runtime, "magicctx")
 	temporary := filepath.Join(s.user.Home.Temp, "magicctx-"+strconv.Itoa(os.Getuid()))
@@ -43,7 +43,7 @@ func (s *scene) socketFaults() {
 	})
 }
 
-// block puts a file in the place of a directory, which stops even root.
+// Even root cannot use a file as a directory.
 func block(t *testing.T, dir string) (restore func()) {
 	t.Helper()
 	err := os.Rename(dir, dir+".away")

@@ -18,8 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// storeFaults keep the host from opening its store. The host still runs, and reports why it does
-// nothing.
+// The host cannot open its store. It still runs, and reports why it does nothing.
 func (s *scene) storeFaults() {
 	path := file.PathIn(s.user.DataDir)
 
@@ -49,7 +48,6 @@ func (s *scene) storeFaults() {
 		s.recovers()
 	})
 	s.in("no file can be opened", func() {
-		// A directory in place of the file stops even root, who can ignore file modes.
 		s.whileDown(func() {
 			must(s.t, os.Rename(path, path+".away"))
 			must(s.t, os.Mkdir(path, 0o700))
@@ -60,8 +58,7 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// The host repairs this fault when it discovers it. So the first prompt after the fault already
-	// works as usual, and so do later ones.
+	// The host repairs this fault when it finds it. So the first prompt after the fault works as usual.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
@@ -81,7 +78,7 @@ func (s *scene) storeFaults() {
 		s.forgetNotices()
 		awaitQuiet(s.t, path) // a host that writes after the fault would repair it before doctor looks
 		// SQLite keeps pages in memory and could work without the file for a long time. After a write by
-		// another program, it reads the pages again.
+		// another program, SQLite reads the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
 		for _, file := range []string{path, path + "-wal"} { // the newest pages are in the write-ahead log
 			corrupt(s.t, file)
@@ -91,7 +88,7 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// isDamaged asserts that doctor finds the damage of the database before a prompt does.
+// doctor finds the damage before a prompt does.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {
@@ -108,8 +105,8 @@ func corrupt(t *testing.T, path string) {
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
-// awaitQuiet waits until nothing has written to a database for a second. The harness reports an answer's usage
-// only after its prompt has returned, and the host then stores it.
+// The harness reports an answer's usage only after its prompt has returned. awaitQuiet waits until nothing has
+// written to the database for a second.
 func awaitQuiet(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -125,7 +122,7 @@ func awaitQuiet(t *testing.T, path string) {
 	}
 }
 
-// userVersion returns the schema version of a database. If to is not 0, it then sets the version.
+// If to is not 0, userVersion then sets the schema version.
 func userVersion(t *testing.T, path string, to int) int {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -137,7 +134,6 @@ func userVersion(t *testing.T, path string, to int) int {
 	return version
 }
 
-// openDatabase opens a database that a host may be writing to.
 func openDatabase(t *testing.T, path string) *sqlite3.Conn {
 	t.Helper()
 	db, err := sqlite3.Open(path)
@@ -146,7 +142,6 @@ func openDatabase(t *testing.T, path string) *sqlite3.Conn {
 	return db
 }
 
-// pragma returns the value of a pragma. The value must be a number.
 func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
 	t.Helper()
 	stmt, _, err := db.Prepare("PRAGMA " + name)
@@ -158,8 +153,8 @@ func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
 	return stmt.ColumnInt(0)
 }
 
-// diskFaults need a separate file system, and are skipped if the test cannot mount one. The store's own tests
-// cover the same errors everywhere by making SQLite's calls fail.
+// diskFaults need a separate file system, and are skipped if the test cannot mount one. The store's tests make
+// SQLite's calls fail with the same errors on each machine.
 func (s *scene) diskFaults() {
 	s.in("full", func() {
 		s.needsMount()
@@ -181,8 +176,7 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// mountData mounts a separate disk at the data directory, if it can. The disk is the smallest that doctor
-// accepts.
+// The disk is the smallest that doctor accepts. If mounting fails, the faults that need a disk are skipped.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))
@@ -212,7 +206,6 @@ func (s *scene) mount(args ...string) error {
 	return nil
 }
 
-// fill uses up all space of a disk.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

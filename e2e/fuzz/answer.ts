@@ -7,12 +7,12 @@ import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import type { World } from "./world.ts"
 
-/** Stores the answer of the model, piece by piece, as OpenCode does. */
+/** Stores the answer of the model piece by piece, as OpenCode does. */
 export async function answer(world: World, row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
   const { session } = world
   const { info, parts } = row.message
   info.time.created = started
-  // The row is stored before the tools run, because the tools read the session, and need this answer in it.
+  // The tools read the session, and need this answer in it. So the row is stored before the tools run.
   session.rows.push(row)
   const add = (more: Partial<Part> & { type: string }): Part => {
     const part: Part = { id: world.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }
@@ -65,7 +65,6 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
   await Promise.all(waiting.map((run) => run()))
 }
 
-/** Stores how an answer has ended, and tells the plugin. */
 function end(world: World, row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }): void {
   const { session } = world
   const { info, parts } = row.message
@@ -91,7 +90,6 @@ function end(world: World, row: Row, kind: Kind, random: Random, verdict: Verdic
   world.plugin.updated(row)
 }
 
-/** Records the binding of an answer's thinking. */
 function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict): void {
   const { model } = world.session
   if (!model.binds || !model.proof) return
@@ -104,7 +102,7 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
   proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && !world.isSystemRepeated && world.two?.isRead !== false }))
 }
 
-/** Runs a call as OpenCode does: side by side with the other calls of the answer. */
+/** Runs a call as OpenCode does: in parallel with the other calls of the answer. */
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
@@ -150,7 +148,6 @@ async function runCall(world: World, row: Row, part: Part, input: Record<string,
   settle({ status: "completed", input: args, output: result.output, title: result.title, metadata: result.metadata, time: { start, end: world.machine.now() } })
 }
 
-/** A call in the names of the harness. */
 function translated(world: World, { tool, input }: { tool: string; input: Record<string, unknown> }): { tool: string; input: Record<string, unknown> } {
   if (!world.two) return { tool, input }
   const { filePath, ...rest } = input

@@ -1,10 +1,8 @@
 import type { Model } from "./provider.ts"
 import { prose, sectioned, type Random } from "./random.ts"
 
-/** The kinds of answer that have content. */
 export type Kind = "calls" | "text" | "aborted" | "empty"
 
-/** Writes the scripted model's answers and the outputs of its tools. */
 export class Author {
   private readonly visibleTags: () => number[]
 
@@ -13,7 +11,6 @@ export class Author {
     this.visibleTags = visibleTags
   }
 
-  /** The pieces of an answer. */
   shape(kind: Kind, random: Random): string[] {
     const thinks = random.weighted({ none: 25, one: 45, two: 10, redacted: 5, mixed: 8, interleaved: 7 })
     const head = { none: [], one: ["thinking"], two: ["thinking", "thinking"], redacted: ["redacted"], mixed: ["thinking", "redacted"], interleaved: ["thinking"] }[thinks]
@@ -55,7 +52,7 @@ export class Author {
     return random.weighted({ exact: 6, twice: 1, imitation: 1, unknown: 1 }) === "exact" ? `§${tag}§ ` : random.pick([`§${tag}§ §${tag}§ `, `§${tag}§`, `§${tag}">§${tag}§ `, `§${tag + 5000}§ `])
   }
 
-  /** A tool call. If mustReduce is set, the model always asks for a drop. If canReduce is not set, it never does. */
+  /** If mustReduce is set, the model always asks for a drop. Without canReduce, it never does. */
   call(random: Random, mustReduce: boolean, canReduce: boolean): { tool: string; input: Record<string, unknown> } {
     const file = `/project/src/${random.pick(["main", "store", "wire", "pass", "rule", "text"])}${random.int(1, 4)}.ts`
     if (mustReduce && this.visibleTags().length > 0) return { tool: "ctx_reduce", input: { drop: String(Math.max(...this.visibleTags())) } }
@@ -88,7 +85,6 @@ export class Author {
     }
   }
 
-  /** The output of a tool. */
   output(random: Random): string {
     const length = random.pick([0, 30, 200, 600, 1500, 1500, 3000, 6000, 12_000])
     if (length === 0) return random.chance(0.8) ? "" : "\n"

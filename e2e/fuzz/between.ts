@@ -5,14 +5,12 @@ import { models } from "./provider.ts"
 import { prose, type Random } from "./random.ts"
 import { minute, type World } from "./world.ts"
 
-/** The weights of random events between two turns. */
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
 /** In Pi nothing is pruned, no message changes, and the user goes back and forth in the tree of the session. */
 const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 
-/** Something that happens between two turns, mostly nothing. */
 export async function between(world: World, random: Random): Promise<void> {
   if (world.two) return between2(world, world.two, random)
   const what = random.weighted<keyof typeof piBetweens>(world.isPi ? piBetweens : { ...betweens, tree: 0, command: 0 })
@@ -43,7 +41,6 @@ export async function between(world: World, random: Random): Promise<void> {
   }
 }
 
-/** An event that happens in all harnesses alike. */
 export async function common(world: World, what: "nothing" | "unsavedTag" | "foreign" | "switchModel" | "idle" | "plan" | "reload" | "loseDatabase" | "other", random: Random): Promise<void> {
   switch (what) {
     case "unsavedTag":
@@ -87,7 +84,6 @@ function late(world: World, random: Random): void {
   world.plugin.updated(row)
 }
 
-/** Another plugin changes or adds a text in an old prompt. */
 function foreign(world: World, random: Random): void {
   const prompts = world.session.rows.filter((row) => row.isPrompt && row.message.parts[0]?.type === "text")
   if (prompts.length === 0) return
@@ -156,7 +152,7 @@ export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
   if (users.length < 2) return
-  // Mostly a few of the newest turns, sometimes any number of them.
+  // Mostly, a few of the newest turns are reverted, sometimes any number of them.
   const back = random.chance(0.6) ? random.int(1, Math.min(3, users.length - 1)) : random.int(1, users.length - 1)
   for (const row of rows.splice(users.at(-back)!)) world.plugin.tell("message.removed", { sessionID: world.session.id, messageID: row.id })
   if (world.two) renew(world)
@@ -164,7 +160,7 @@ export function revert(world: World, random: Random): void {
 
 /**
  * While nothing can be stored, the host gives tags and the model names one of them. Then the host dies, and the user
- * takes the turn back.
+ * reverts the turn.
  */
 async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true
@@ -190,8 +186,8 @@ export async function fork(world: World, random: Random): Promise<void> {
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
   world.refusals.clear() // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
-  // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
-  // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
+  // A real user forks only after the event of the original's last answer has reached the host. Without this
+  // pause the fork could come first, because the host does not order the calls of two sessions (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 

@@ -7,13 +7,11 @@ import { prose, type Random } from "./random.ts"
 import { excerpt } from "./rules.ts"
 import type { World } from "./world.ts"
 
-/** The weights of random events between two turns in OpenCode 2. */
 const weights = {
   nothing: 55, instructions: 3, effort: 2, synthetic: 4, shell: 3, plugin: 2, compact: 2, unsavedTag: 1, revert: 7, unstage: 2, fork: 4, switchModel: 5, idle: 7, plan: 5, flush: 4,
   foreign: 1, reload: 1.5, loseDatabase: 0.5, other: 3, warm: 6, cut: 2, abandon: 4,
 }
 
-/** Something that happens between two turns, mostly nothing. */
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
   // The beta does not report the times of a fork's messages, so the host does not recognise a fork as a copy.
@@ -87,7 +85,7 @@ export function settle({ rows }: Session): void {
   }
 }
 
-/** The instructions of OpenCode's context: some of them change with time. */
+/** Some of the instructions of OpenCode's context change with time. */
 export function instructions(world: World): string {
   return `Today's date: ${new Date(world.machine.now()).toDateString()}\nInstructions from: AGENTS.md, version ${world.instructions}`
 }
@@ -105,13 +103,13 @@ export function update(world: World, random: Random): void {
   if (last.message.info.role === "user" && random.chance(0.5)) rows.splice(-2, 2, rows.at(-1)!, last)
 }
 
-/** OpenCode renders the instructions anew after a compaction and after a revert. */
+/** After a compaction and after a revert, OpenCode renders the instructions again. */
 export function renew(world: World): void {
   const { session } = world
   session.baseline = session.told = instructions(world)
 }
 
-/** The plan plugin of OpenCode puts a reminder into the array of a request, and stores it as a message afterwards. */
+/** The plan plugin of OpenCode puts a reminder into the array of a request, and then stores it as a message. */
 export function remind(world: World): Row {
   return add(world, "plugin", planReminder)
 }
@@ -133,7 +131,7 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** OpenCode keeps the cached prefix warm. Its request must begin with the last request. */
+/** The request that keeps the cached prefix warm must begin with the last request. */
 async function warm(world: World, two: OpenCode2): Promise<void> {
   if (world.session.rows.length === 0) return
   const { turns, raw, system } = await two.warm(world.session)

@@ -2,7 +2,7 @@ import type { Pass } from "./journal.ts"
 import { before, shared, type Block, type Chain, type Turn } from "./provider.ts"
 import { excerpt, outline } from "./rules.ts"
 
-/** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
+/** Thinking is bound to the digest of the prompt before the block, and to the request that it answered. */
 export interface Bound {
   digest: bigint
   chain: Chain
@@ -12,7 +12,6 @@ export interface Bound {
   isKnown: boolean
 }
 
-/** A request to a model that binds its thinking, and what the judge knows about it. */
 export interface BoundRequest {
   chain: Chain
   rawChain: Chain
@@ -21,15 +20,12 @@ export interface BoundRequest {
   outcome: "applied" | "reapplied" | "unchanged"
   isBust: boolean
   isGood: boolean
-  /** Whether the session is a copy of another. */
   isCopy: boolean
-  /** Whether an earlier request of the session was good. */
   hasGood: boolean
   isReloaded: boolean
   hasLostDatabase: boolean
   /** Whether a message was ever sent, by this session or by its original. */
   wasSent: (message: string) => boolean
-  /** Whether the last good request had a message. */
   isInLast: (message: string) => boolean
 }
 
@@ -54,9 +50,8 @@ export class Bindings {
   }
 
   /**
-   * If the original of a copy has lost thinking, the copy does not send it either, even if the prompt before the thinking
-   * is the old one again. For example, the original had switched to another agent and so lost all of its thinking (-seed
-   * 100167).
+   * If the original of a copy has lost thinking, the copy does not send it, even if the prompt before the thinking is
+   * the old one again. For example, the original had switched to another agent and so lost all thinking (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)
@@ -78,8 +73,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // If OpenCode itself invalidates thinking, for example when a reminder moves to another message, only the host
-      // could repair that.
+      // OpenCode itself may invalidate thinking, for example when a reminder moves to another message. Only the
+      // host could repair that.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -92,22 +87,21 @@ export class Bindings {
     this.lose(request, sent, starts)
   }
 
-  /** Reports valid thinking that is not sent. */
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
-    // thinking, its removal changes no part of the last request, so such a pass is not a bust.
+    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest
+    // answer has thinking, its removal changes no part of the last request. So this pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork has no wire before its first pass. If that pass is under pressure, it drops content that its original
-    // has sent, and the journal does not call that a bust (-seed 200461).
+    // A fork has no wire before its first pass. Under pressure, this pass drops content that the original has
+    // sent, and the journal does not call that a bust (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
-    // If the first request after the loss of the database was sent with a repeated prompt, its answer is bound to a
-    // prompt that the host does not know (-seed 3001).
+    // The first request after the loss of the database may be sent with a repeated system prompt. Its answer is
+    // then bound to a prompt that the host does not know (-seed 3001).
     const isAfterLoss = hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lost.has(block.signature)) continue
-        // Only a block that opens its answer is checked: whether a later block is valid depends on the blocks before
-        // it.
+        // Whether a later block of an answer is valid depends on the blocks before it. So only the first block
+        // is checked.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
         if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
@@ -118,11 +112,11 @@ export class Bindings {
 }
 
 /**
- * A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is bound to
- * the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). If messages come
- * back with their branch while there is no host, the shim does not have their patches either: the host made it forget
- * them when the messages went away (-seed 740017). In a fork, the messages that come back may be ones that only the
- * original has sent (-seed 3400002 in Pi).
+ * A newly loaded shim has no patches. Without a host it can only send OpenCode's own array, whose thinking is bound to
+ * the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). Messages may come
+ * back with their branch while there is no host. Then the shim does not have their patches: the host made it forget
+ * them when the messages disappeared (-seed 740017). In a fork, only the original may have sent the returning messages
+ * (-seed 3400002 in Pi).
  */
 function mayNotKnow({ chain, outcome, isReloaded, isCopy, hasGood, wasSent, isInLast }: BoundRequest): boolean {
   const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !isInLast(block.message))

@@ -1,4 +1,7 @@
-/** The part of Bun's SQLite that the driver of the fuzzer and the fake of OpenCode 2 use. It is declared here because the project has Node's types only. */
+/**
+ * The driver of the fuzzer and the fake of OpenCode 2 use this part of Bun's SQLite. The project has only Node's types,
+ * so it is declared here.
+ */
 declare module "bun:sqlite" {
   export class Statement {
     all(...values: (string | number)[]): Record<string, unknown>[]

@@ -1,19 +1,17 @@
 import type { Machine } from "./machine.ts"
 import type { Random } from "./random.ts"
 
-/** The weights of disturbances during a request. */
 export const troubles = { none: 93.1, killHost: 2, killBridge: 1, killBoth: 0.8, killBefore: 1, lock: 0.4, lockWhole: 0, lockAndKill: 0.2, hang: 0.5, outage: 1 }
 
 export type Trouble = keyof typeof troubles
 
 export interface Disturbance {
-  /** The number of requests for which the host is missing, 0 for every other trouble. */
+  /** For an outage, the host is missing for this number of requests. */
   outage: number
   /** Ends the disturbance, unless it is an outage. */
   end(): void
 }
 
-/** Causes a disturbance of a request, now or in a moment. */
 export function disturb(machine: Machine, trouble: Trouble, random: Random, isHasty: boolean): Disturbance {
   const timers: NodeJS.Timeout[] = []
   const stopped: number[] = []

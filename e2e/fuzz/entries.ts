@@ -8,7 +8,6 @@ import { note } from "./rules.ts"
  * never sends.
  */
 
-/** OpenCode's class of a message. */
 export class Entry {
   declare readonly id?: string
   declare readonly role: "system" | "user" | "assistant" | "tool"
@@ -42,11 +41,11 @@ export interface EntryPart {
 }
 
 
-/** An array before the hook: its entries, and the message that each of them was made from. */
+/** An array before the hook, with its entries and the message of each entry. */
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
-  /** The first entry of each message. The results of an answer's calls are entries of their own. */
+  /** The first entry of each message. The results of an answer's calls are separate entries. */
   first: Map<Message, Entry>
   /** The key by which the shim must name each message. */
   keys: Map<string, string>
@@ -83,7 +82,7 @@ export function checkpoint(summary: string, recent: string): string {
   return `<conversation-checkpoint>\nThe following is a summary and serialized record of earlier conversation.\n\n<summary>\n${summary}\n</summary>${end}\n</conversation-checkpoint>`
 }
 
-/** The entries of a message: for an answer also one for each of its results. */
+/** An answer has an entry for itself, and one for each result. */
 function entriesOf({ info, parts }: Message, model: Model, isBeta: boolean): Entry[] {
   const { id } = info
   if (info.kind === "limit") return [new Entry({ role: "assistant", content: parts.map(textOf) })]
@@ -172,7 +171,6 @@ function resultOf({ state, form }: Part): EntryPart["result"] | undefined {
 /** The failure of a call that had already written something. */
 export const failed = (message: string, partial: string): string => (partial ? message + before + partial : message)
 
-/** The texts of a result. */
 export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): string {
   if (type === "content") {
     const texts = (value as { type: string; text?: string }[]).flatMap((item) => (item.type === "text" ? [item.text!] : []))
@@ -188,10 +186,9 @@ export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): stri
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** An array after the hook, read with the help of the array before it. */
+/** An array after the hook, for which the array before the hook is needed. */
 export interface Wire {
   messages: Message[]
-  /** The message that each entry belongs to. */
   owners: Map<Entry, string>
 }
 
@@ -247,7 +244,6 @@ export function stepsOf(entries: readonly Entry[], owner: (entry: Entry) => stri
   return steps
 }
 
-/** The parts of OpenCode 1 that an entry holds. */
 function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()

@@ -2,7 +2,6 @@ import type { StoredMessage } from "../../adapters/opencode-shim/src/v2/opencode
 import { Entry } from "./entries.ts"
 import type { OpenCode2 } from "./opencode2.ts"
 
-/** A session of OpenCode 2 in which a hidden agent works. */
 interface HiddenSession {
   id: string
   model: { providerID: string; id: string }
@@ -25,7 +24,6 @@ export class Hidden {
     return this.sessions.get(id)?.messages
   }
 
-  /** The sessions whose agent has ended. */
   get left(): number {
     return this.sessions.size
   }
@@ -67,7 +65,6 @@ export class Hidden {
     }
   }
 
-  /** One turn of a hidden agent. */
   private async run(session: HiddenSession, text: string): Promise<void> {
     const { opencode } = this
     const { world } = opencode
@@ -76,7 +73,7 @@ export class Hidden {
     const event = { sessionID, agent: "build", model, system: [{ type: "text", text: "You are OpenCode." }, { type: "text", text: "Here." }], messages: [prompt], tools: { read: {}, shell: {} }, options: { maxTokens: 2000 } }
     opencode.emit("session.execution.started", { sessionID })
     await opencode.call("context", event)
-    // A plugin that was unloaded in the meantime cannot change the request.
+    // A plugin that was unloaded meanwhile cannot change the request.
     if (opencode.isLoaded) {
       if (event.messages.length !== 1 || event.messages[0] !== prompt) world.find("hidden", "the prompt of a hidden agent was changed")
       if (Object.keys(event.tools).length > 0) world.find("hidden", "a hidden agent has tools")

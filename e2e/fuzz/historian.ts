@@ -1,6 +1,5 @@
 import { prose, type Random } from "./random.ts"
 
-/** How the summarising model behaves. */
 export const manners = ["good", "garbage", "failing", "slow"] as const
 export type Manner = (typeof manners)[number]
 

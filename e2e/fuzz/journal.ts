@@ -1,6 +1,5 @@
 import type { Machine } from "./machine.ts"
 
-/** A line of the host's journal. */
 export interface Pass {
   pass: number
   verdict: string
@@ -13,8 +12,8 @@ export interface Pass {
   cost: number
   removed: number
   /**
-   * Whether a prompt had been refused when this line was read. By the time the judge checks the pass, an answer may
-   * have come.
+   * Whether a prompt had been refused when this line was read. Before the judge checks the pass, an answer may have
+   * come.
    */
   isAfterRefusal: boolean
 }
@@ -33,21 +32,19 @@ export interface Happenings {
   lastUse: number
 }
 
-/** The sizes of a prompt in tokens. */
 export interface Sizes {
-  /** The size of the prompt as it was sent. */
   tokens: number
-  /** The expected size without the head, for a pass that finds the head reverted. */
+  /** If a pass finds the head reverted: the expected size without the head. */
   expected: number
-  /** The same without the head, for a pass that finds the head reverted. */
+  /** If a pass finds the head reverted: the size without the head. */
   headless: number
-  /** For a fork: the expected size if content that comes back looks as the fork's original last sent it. */
+  /** The expected size of a fork, if returning content looks as the fork's original last sent it. */
   copied: number
 }
 
 /**
- * What the judge itself knows about a request, from the request, OpenCode's store and the test's own actions. The causes
- * in the host's journal must agree with it.
+ * The judge knows these facts about a request from the request, OpenCode's store and the test's own actions. The causes
+ * in the host's journal must agree with the facts.
  */
 export interface Facts {
   report: (rule: string, detail: string) => void
@@ -55,7 +52,7 @@ export interface Facts {
   /** Comparisons with the last good request, if there was one. */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
-  /** The size of the prompt if the pass had added nothing; undefined if the pass was for another prompt. */
+  /** The size of the prompt without additions by the pass; undefined if the pass was for another prompt. */
   expected: number | undefined
   /** The number of tokens by which the prompt has shrunk; undefined if several busts contributed. */
   shrunk: number | undefined
@@ -64,10 +61,8 @@ export interface Facts {
   window: number
 }
 
-/** The host's journal of a session's passes. */
 export class Journal {
   private last = 0
-  /** The newest pass that busted for rent. */
   private lastRent = -1
   private readonly machine: Machine
   private readonly session: string
@@ -81,13 +76,11 @@ export class Journal {
     return this.last === 0
   }
 
-  /** Records that the database is gone. */
   lost(): void {
     this.last = 0
     this.lastRent = -1
   }
 
-  /** The lines since the last call. */
   read(isAfterRefusal: boolean): Pass[] {
     const rows = this.machine.read(
       "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session, this.last,
@@ -97,7 +90,6 @@ export class Journal {
     return passes
   }
 
-  /** Reports a bust with a false cause. */
   check(bust: Pass, facts: Facts): void {
     const { pass, bustCause, cause, size, isAfterRefusal } = bust
     const { report, happened, last, expected, window } = facts
@@ -117,7 +109,7 @@ export class Journal {
         break
       case "idle": {
         const idle = this.machine.now() - happened.lastUse
-        // The shortest cache life of any route, minus a second because the two clocks may differ.
+        // This is the shortest cache life of any route, minus a second because the two clocks may differ.
         if (last && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
         break
       }
@@ -129,15 +121,15 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has
-        // pruned (-seed 1000133).
+        // Until the next usage, the host relies on the last one. So it does not notice the outputs that
+        // OpenCode has pruned (-seed 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // In the first request after the loss of its database, the host may not have answered in time. Then the host
-        // was not asked for the system prompt, and the shim has repeated one that the new database lacks (-seed
-        // 730006).
+        // In the first request after the loss of its database, the host may have been late. Then the host was
+        // not asked for the system prompt. The shim has repeated a system prompt that the new database lacks
+        // (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -151,11 +143,12 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the rent has reached the price that the bust had at the last lump, or at its cheapest time
-   * since (docs/decisions.md). The journal holds only the present cost, which rises while the session waits: a piece near
-   * the end is cheap to remove at first. In the sessions played so far, the cost is at most five times the rent (-seed
-   * 4040427 in Pi). It includes the content that is new in this request, and that would be written to the cache without a
-   * bust, too (-seed 4030214 in Pi). A bust for rent never comes in two passes in a row, and it makes the prompt shorter.
+   * A bust for rent comes when the rent has reached the price that the bust had at the last lump, or at its cheapest
+   * time since (docs/decisions.md). The journal holds only the present cost, which rises while the session waits: a
+   * piece near the end is cheap to remove at first. In the sessions played so far, the cost is at most five times the
+   * rent (-seed 4040427 in Pi). The cost includes new content of this request, which would be written to the cache
+   * without a bust, too (-seed 4030214 in Pi). Two passes one after the other never both bust for rent, and a bust for
+   * rent makes the prompt shorter.
    */
   private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk, fresh }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
@@ -169,26 +162,26 @@ export class Journal {
 
 /** The host's estimate of the prompt's size must be near to the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the next usage, the host relies on the last one, so it does not notice the outputs that OpenCode has pruned
-  // meanwhile (-seed 700222).
+  // Until the next usage, the host relies on the last one. So it does not notice the outputs that OpenCode has
+  // pruned (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. One is the
-  // first pass of a fork: it applies the edits of the original, which no earlier request of the fork shows. After the
-  // loss of the database, the first pass of any session may be of this kind (-seed 700231). The other is a pass in
-  // which messages return with their branch, or summaries with their messages.
+  // A steady pass sends the prompt whose size it has estimated. Two kinds of other passes may do so, too. The
+  // first is a fork's first pass: it applies the edits of the original, which no earlier request of the fork
+  // shows. After the loss of the database, the first pass of any session may be of this kind (-seed 700231).
+  // The second is a pass in which messages return with their branch, or summaries with their messages.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   const isNear = (real: number) => {
-    // If messages come back that no request has ever held together, their prompt is far beyond the window. How far does
-    // not matter (-seed 3916314). It does not matter either on the first pass of a fork that frees space by force (-seed
-    // 3917387, and -seed 4019243 in Pi).
+    // Messages may come back that no request has held together. Then their prompt is far beyond the window, and
+    // the error of the estimate does not matter (-seed 3916314). The same holds for the first pass of a fork
+    // that frees space by force (-seed 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    // If messages have come back, the host estimates the prompt from its messages. It may not know the size of the
-    // system prompt and tools then, because no short prompt has shown it (-seed 3800056 in Pi). If a new model has
-    // counted several times as many tokens as the host, the excess counts as part of the system prompt and tools, and
-    // the host frees space too early once (-seed 4017956 in Pi).
+    // If messages have come back, the host estimates the prompt from its messages. If no short prompt has shown
+    // the size of the system prompt and tools, the host does not know this size (-seed 3800056 in Pi). A new
+    // model may have counted several times as many tokens as the host. Then the excess counts as system prompt
+    // and tools, and the host frees space too early once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return

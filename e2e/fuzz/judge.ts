@@ -7,7 +7,6 @@ import { convertReally, type RealArrays } from "./really.ts"
 import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
 
-/** A message as it was sent. */
 interface Kept {
   raw: string
   substance: string
@@ -28,10 +27,9 @@ interface Good {
   at: number
 }
 
-/** A request that the shim has prepared, with the circumstances of its pass. */
 export interface Attempt {
   raw: Message[]
-  /** The version of each raw message. Two versions of a message mean two states of it. */
+  /** Two versions of a message mean two states of it. */
   versions: string[]
   wire: Message[]
   /** The two requests that the harness would make. */
@@ -56,14 +54,13 @@ export interface Verdict extends Sizes {
 
 /** What the judge has to know about a harness. */
 export interface Habits {
-  /** The key by which the host knows a message. */
   key(message: string): string
   window(model: Model): number
   /** Whether a message with no content left disappears from the array. */
   leaves: boolean
   /** Whether the harness asks for the system prompt before the pass, as Pi does. */
   asksFirst: boolean
-  /** Whether the array lacks the proofs of thinking that another model has written, as in OpenCode 2. */
+  /** Whether the array lacks the proofs of another model's thinking, as in OpenCode 2. */
   removesProofs: boolean
   /** Whether the harness leaves the whole message out of a request. */
   hides(message: Message): boolean
@@ -72,17 +69,16 @@ export interface Habits {
 /** The real converters judge every pass with a bust, and one of every 20 other passes. */
 const sampled = 20
 
-/** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
   /**
-   * How each message was last sent. This includes messages that are now in neither the array nor the head, because in
-   * Pi a branch can go away and come back.
+   * How each message was last sent. In Pi a branch can disappear and come back, so this includes messages that are now
+   * in neither the array nor the head.
    */
   private readonly sent = new Map<string, Kept>()
   /**
-   * The messages that each head has stood for, by the head's texts. If a branch comes back, the array may have
-   * messages that the last array did not have.
+   * The messages that each head has replaced, by the head's texts. If a branch comes back, the array may have messages
+   * that the last array did not have.
    */
   private readonly stoodFor = new Map<string, Set<string>>()
   /** Busts that the host has stored, although their answer never reached the shim. */
@@ -100,18 +96,19 @@ export class Judge {
   /** Whether messages were changed after they had been sent, while the journal could not be written. */
   private isUnrecorded = false
   /**
-   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late. It
-   * may be the reason for the next bust. A good request makes this undefined.
+   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late.
+   * This request may be the reason for the next bust. A good request makes halfKnown undefined.
    */
   private halfKnown: Pick<Good, "raw" | "rows"> | undefined
-  /** The digest of the system prompt of the newest request without a line in the journal; reset by a good request. */
+  /**
+   * The digest of the newest request's system prompt, if the journal has no line for the request. A good request resets
+   * it.
+   */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
-  /** Whether an answer of the session has reported a usage. */
   private isMeasured = false
   private isNewestGood = false
   private hasLostDatabase = false
-  /** Whether a message that was sent before has other content in this request. */
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
@@ -132,17 +129,15 @@ export class Judge {
     this.report = report
   }
 
-  /** The tags that the model has seen. */
   shown(): Iterable<number> {
     return this.tags.keys()
   }
 
-  /** The highest tag that the host has given. */
   given(): number {
     return Math.max(this.stored.tags(), ...this.tags.keys())
   }
 
-  /** Records that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
+  /** Without the host's database, its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
@@ -155,7 +150,7 @@ export class Judge {
   }
 
   /**
-   * Records that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
+   * This session is a copy of another, and the content dropped there stays dropped here. Copied maps the other
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
@@ -165,8 +160,8 @@ export class Judge {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
     }
-    // If a compaction hid messages from a copy, and a fork of it shows them, most of the fork's messages are known from
-    // the first session. So the fork begins with the edits of the first session (-seed 3916047).
+    // A compaction may hide messages from a copy, and a fork of the copy may show them. Then most of the fork's
+    // messages are known from the first session, and the fork begins with its edits (-seed 3916047).
     const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
@@ -207,17 +202,17 @@ export class Judge {
     const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // In Pi the host is asked for the system prompt first. If the request is sent without the host's system prompt,
-    // the host does not know the request.
+    // In Pi the host is asked for the system prompt first. If a request is sent without the host's system
+    // prompt, the host does not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi and OpenCode 2, a message also disappears if it has no content left. The head does not cover such a message, so it must
-    // have edits of its own.
+    // In Pi and OpenCode 2, a message without content also disappears. The head does not cover this message, so
+    // edits must explain it.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
-      // If a revert removes the newest message that the head covers, and no host runs, the shim keeps the head for
-      // the remaining messages (-seed 720002).
+      // A revert may remove the newest message that the head covers while no host runs. Then the shim keeps the
+      // head for the remaining messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
@@ -248,9 +243,9 @@ export class Judge {
     else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
-    // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
-    // the pressure.
-    // Until an answer has reported a usage, the host does not know the size of the system prompt (-seed 740115).
+    // If the shim has repeated or lost a pass, a further pass may have decided something. Then the pressure is
+    // not checked. Until an answer has reported a usage, the host does not know the size of the system prompt
+    // (-seed 740115).
     this.isMeasured ||= raw.some(({ info: { tokens } }) => tokens && tokens.input + tokens.cache.read + tokens.cache.write > 0)
     if (passes.length === 1 && this.pending.length === 0 && isGood && this.isMeasured) checkSize(passes[0]!, verdict, this.circumstances(model))
     if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
@@ -286,14 +281,13 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a
-   * message that comes back with its branch keeps its edits (-seed 2116), and the head still stands for the messages that it has covered
-   * (-seed 750049). Without the head, these messages are sent as well.
-   *
-   * A fork begins with the original's edits. So a message that the fork has not sent yet is sent as the original last
-   * sent it: in the first request (-seed 900057), if the fork loses its head (-seed 5000375), or if the message comes
-   * back with its branch (-seed 6000355). But if a summary by the harness hid the message when the session was forked, the
-   * host has no edits for it (-seed 7000035, and 4015986 in Pi).
+   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a message that
+   * comes back with its branch keeps its edits (-seed 2116), and the head still replaces the messages that it has
+   * covered (-seed 750049). Without the head, these messages are also sent. A fork begins with the original's edits. So
+   * a message that the fork has not sent yet is sent as the original last sent it: in the first request (-seed 900057),
+   * if the fork loses its head (-seed 5000375), or if the message comes back with its branch (-seed 6000355). But a
+   * summary by the harness may have hidden the message when the session was forked. Then the host has no edits for it
+   * (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
@@ -316,7 +310,6 @@ export class Judge {
     return this.stoodFor.get(texts.join()) ?? new Set()
   }
 
-  /** Reports the violations of the wire that the raw array does not have. */
   private compare(known: Hit[], hits: Hit[]): void {
     const before = new Set(known.map(({ rule, at }) => `${rule} ${at}`))
     for (const { rule, at, detail } of hits) {
@@ -329,8 +322,8 @@ export class Judge {
   }
 
   /**
-   * A head must equal the stored one, and compartments must cover all messages that it stands for. The model loses a
-   * message that is neither sent nor in a compartment.
+   * A head must equal the stored one, and compartments must cover all messages that the head replaces. If a message is
+   * neither sent nor in a compartment, the model loses it.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
@@ -347,16 +340,15 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A summary by the harness need not be among the messages of a compartment, but a compartment must have the
-      // summary's words. If compartments already stand for all messages that the summary summarises, the summary's
-      // words need not be anywhere (-seed 40).
+      // A compartment must have the words of a summary by the harness, but need not cover the summary itself. If
+      // compartments already stand for all summarised messages, the summary's words may be missing (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
     }
   }
 
-  /** The messages with content that a summary by the harness stands for. */
+  /** The messages with content that a summary by the harness replaces. */
   private summarisedBy(summary: string): string[] {
     const { rows } = this.session
     const request = rows.findIndex(({ id }) => id === summary) - 1
@@ -392,8 +384,8 @@ export class Judge {
 
   /**
    * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * after a revert or a change of the model, its message may need a call. If the journal records a bust for that
-   * reason, the call may come back. The words of the newest prompt may come back with such a bust, too.
+   * after a revert or a change of the model, its message may need a call. If the journal records a bust for this
+   * reason, the call may come back, and so may the words of the newest prompt.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
@@ -420,10 +412,10 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last, perhaps in a pass that the host
-   * could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have learned of
-   * a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And if a message
-   * comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
+   * In a pass without the host, each unchanged message must be sent as it was sent last, perhaps in a pass that the
+   * host could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have
+   * learned of a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And
+   * if a message comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -443,7 +435,7 @@ export class Judge {
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // A message that came and then disappeared counts as a change, because the host has seen it.
+      // If a message came and then disappeared, the host has seen the message. So the array counts as changed.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
@@ -451,17 +443,17 @@ export class Judge {
       ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
       shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
     }
-    // Only the newest pass was for this prompt. An earlier one was for another prompt, for example if the host
-    // answered late to the prompt before a compaction.
+    // Only the newest pass was for this prompt. For example, the host may have answered late to the prompt
+    // before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // If the host does not answer the system hook in time, the request is sent with the harness's own system prompt.
-    // No pass can know that (-seed 10021, on a busy machine).
+    // If the host does not answer the system hook in time, the request has the harness's own system prompt. No
+    // pass can know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The new system prompt came with a request whose pass was not stored in time, so no line of the journal could name
-    // the bust (-seed 900292).
+    // The pass of the request with the new system prompt was not stored in time. So no line of the journal
+    // could name the bust (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
@@ -487,7 +479,7 @@ export class Judge {
   }
 }
 
-/** A message without content, such as a refused answer, contains nothing that could be lost. */
+/** A message without content, for example a refused answer, contains nothing that could be lost. */
 function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }

@@ -3,11 +3,10 @@ import type { Block, Model, Turn } from "./provider.ts"
 import { excerpt, type Hit } from "./rules.ts"
 
 /**
- * What OpenCode 2 does with the array of a request after the hooks: it checks the array against its schema, and makes the
- * provider's request from it. A violation of the schema ends the user's turn.
+ * After the hooks, OpenCode 2 checks the array of a request against its schema, and makes the provider's request from
+ * it. A violation of the schema ends the user's turn.
  */
 
-/** The members that a part of each type may have, and those that it must have. */
 const members: Record<string, { must: string[]; may?: string[] }> = {
   text: { must: ["text"] },
   media: { must: [], may: ["media", "mediaType", "data", "filename"] },
@@ -18,7 +17,6 @@ const members: Record<string, { must: string[]; may?: string[] }> = {
 }
 const common = ["type", "cache", "metadata", "providerMetadata"]
 
-/** The types of parts in the messages of each role. */
 const roles: Record<string, string[]> = {
   system: ["text", "effort"], user: ["text", "media"], assistant: ["text", "reasoning", "tool-call", "tool-result", "media"], tool: ["tool-result"],
 }
@@ -40,7 +38,6 @@ export function checked(wire: readonly Entry[], raw: Raw): Hit[] {
     if (raw.owners.has(entry)) continue
     const source = byID.get(entry.id ?? "")
     if (!source) continue
-    // OpenCode and other plugins know their objects by identity.
     if (!(entry instanceof Entry)) hit("class", "an entry of OpenCode became an object of another class")
     if (JSON.stringify(entry) === JSON.stringify(source)) hit("copied", "an entry without a change is a copy")
   }
@@ -50,7 +47,6 @@ export function checked(wire: readonly Entry[], raw: Raw): Hit[] {
   return hits
 }
 
-/** Why the schema refuses a part. */
 function* refused(role: string, part: EntryPart): Generator<string> {
   const known = members[part?.type]
   if (!known || !roles[role]!.includes(part.type)) return yield `a part of type ${part?.type} in the role ${role}`
@@ -66,7 +62,7 @@ function* refused(role: string, part: EntryPart): Generator<string> {
   if (!Array.isArray(value) || !value.every(isItem)) yield "a content of another form"
 }
 
-/** The request that OpenCode 2 makes from an array for a model. Owners names the message of each entry. */
+/** Owners names the message of each entry. */
 export function lower(entries: readonly Entry[], owner: (entry: Entry) => string, model: Model): Turn[] {
   const turns: Turn[] = []
   for (const entry of entries) {
@@ -93,8 +89,8 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
     case "reasoning": {
       const signature = signatureOf(part)
       if (signature || model.family === "compatible") return [{ kind: "thinking", text: part.text!, signature }]
-      // Claude refuses thinking without a proof, so OpenCode sends it such thinking as a text. OpenAI does not get such
-      // thinking.
+      // Claude refuses thinking without a proof, so OpenCode sends it to Claude as a text. OpenAI does not get
+      // this thinking.
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":

@@ -4,7 +4,6 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from "node:path"
 import type { Clock } from "./opencode.ts"
 
-/** The environment of a world: directories, clock, the host's processes, its database and logs. */
 export class Machine implements Clock {
   readonly directory: string
   readonly project: string
@@ -46,7 +45,6 @@ export class Machine implements Clock {
     writeFileSync(this.clockFile, String(this.offset))
   }
 
-  /** The processes of this world. */
   processes(): { pid: number; is: "host" | "bridge" }[] {
     const found: { pid: number; is: "host" | "bridge" }[] = []
     for (const { pid, parent, command } of allProcesses()) {
@@ -81,14 +79,13 @@ export class Machine implements Clock {
     return join(this.data, "magicctx.db")
   }
 
-  /** Returns rows of the host's database; none while there is no database. */
   read(sql: string, ...values: (string | number)[]): Record<string, unknown>[] {
     if (!existsSync(this.database)) return []
     try {
       this.reader ??= new Database(this.database, { readonly: true })
       return this.reader.query(sql).all(...values)
     } catch {
-      // The database is just being made, or was taken away.
+      // The database is being created, or was removed.
       this.reader?.close()
       this.reader = undefined
       return []
@@ -128,8 +125,8 @@ export class Machine implements Clock {
   }
 
   /**
-   * Returns the errors that the host has logged since the last call. It leaves out two that are expected: a killed
-   * bridge ends in the middle of a frame, and the driver itself takes the lock.
+   * Leaves out two expected errors: a killed bridge ends in the middle of a frame, and the driver itself takes the
+   * lock.
    */
   errors(): string[] {
     return this.hostLog.lines().filter((line) => (line.includes('"level":"ERROR"') && !line.includes("cannot read on") && !line.includes("the database is busy")) || line.startsWith("panic:") || line.includes("fatal error:"))

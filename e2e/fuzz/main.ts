@@ -99,7 +99,6 @@ interface Sum {
   findings: Finding[]
 }
 
-/** Plays sessions one after the other in this process. */
 async function play(options: Options): Promise<Sum> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "magicctx-fuzz-")))
   process.env.TMPDIR = join(root, "tmp")
@@ -128,7 +127,7 @@ async function play(options: Options): Promise<Sum> {
   return sum
 }
 
-/** Distributes the sessions over several processes, because one process plays one session at a time. */
+/** One process plays one session at a time, so several processes share the sessions. */
 async function share(options: Options): Promise<Sum> {
   const jobs = Array.from({ length: options.jobs }, (_, i) => {
     const each = (n: number) => (n === Infinity ? [] : [String(Math.ceil((n - i) / options.jobs))])

@@ -3,10 +3,7 @@ import { Random } from "./random.ts"
 import type { Summary } from "./historian.ts"
 import { models, type Model } from "./provider.ts"
 
-/**
- * A model of OpenCode 1.18. It covers the data that OpenCode stores, the arrays that it gives to its plugins, and its
- * events.
- */
+/** A model of OpenCode 1.18: the data that OpenCode stores, the arrays that it gives to its plugins, and its events. */
 
 export interface Part {
   id?: string
@@ -62,7 +59,7 @@ export interface Message {
   parts: Part[]
 }
 
-/** A row of OpenCode's database. It keeps the bytes, because every pass decodes them again. */
+/** Every pass decodes the row again, so it keeps its bytes. */
 export class Row {
   private bytes: string | undefined
   readonly message: Message
@@ -81,7 +78,6 @@ export class Row {
     return role === "user" && kind === undefined
   }
 
-  /** How often the message has changed. */
   version = 0
 
   /** Must be called after each change. */
@@ -99,7 +95,6 @@ export class Row {
   }
 }
 
-/** The time of OpenCode and of the host. A test moves it forward. */
 export interface Clock {
   now(): number
 }
@@ -127,12 +122,11 @@ export class Ids {
 
 export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
 
-/** The text that OpenCode adds, in memory only, to the newest user message while the plan agent works. */
+/** While the plan agent works, OpenCode adds this text to the newest user message, in memory only. */
 export const planReminder =
   "<system-reminder>\n# Plan Mode - System Reminder\n\nCRITICAL: Plan mode ACTIVE - you are in READ-ONLY phase. STRICTLY FORBIDDEN: " +
   "ANY file edits, modifications, or system changes. You may ONLY observe, analyze, and plan.\n</system-reminder>"
 
-/** A session in OpenCode's database. */
 export class Session {
   readonly id: string
   rows: Row[] = []
@@ -188,7 +182,6 @@ export interface OpenCodeEvent {
   properties: Record<string, unknown>
 }
 
-/** A plugin instance as OpenCode has it for a directory, and the client that it gets. */
 export class Plugin {
   readonly toasts: string[] = []
   readonly sessions: Map<string, Session>
@@ -197,7 +190,6 @@ export class Plugin {
   private readonly ids: Ids
   private readonly clock: Clock
   private readonly directory: string
-  /** Answers the prompt of a hidden agent. */
   private readonly agent: (prompt: string) => Summary
   /** The sessions of hidden agents, with their answers. */
   private readonly children = new Map<string, Message[]>()
@@ -227,7 +219,7 @@ export class Plugin {
 
   /** Sends an event to the plugin. OpenCode does not await events either. */
   tell(type: string, properties: Record<string, unknown>): void {
-    // The event is copied, because it must show the present state, not later changes.
+    // A later change must not change the event, so the event is a copy.
     const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
     void this.hooks!.event!({ event })
   }
@@ -236,7 +228,6 @@ export class Plugin {
     this.tell("message.updated", { sessionID: row.message.info.sessionID, info: row.message.info })
   }
 
-  /** The key by which the host knows a message. */
   key(message: string): string {
     return message
   }
@@ -277,7 +268,6 @@ export class Plugin {
     },
   }
 
-  /** Runs a hidden agent for one answer. */
   private async runAgent(id: string, { parts, model }: PromptBody): Promise<{ error?: unknown }> {
     const { text, error, waitMS } = this.agent(parts.map((part) => part.text).join("\n"))
     if (waitMS > 0) await new Promise((resolve) => setTimeout(resolve, waitMS))
@@ -301,7 +291,6 @@ export class Plugin {
     return [...providers].map(([id, its]) => ({ id, models: its }))
   }
 
-  /** Stores a message of a plugin without a turn. */
   private store(id: string, body: PromptBody): void {
     const session = this.sessions.get(id)
     if (!session) return

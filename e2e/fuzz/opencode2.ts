@@ -28,7 +28,6 @@ class SystemPart {
   }
 }
 
-/** The requests of the newest hook, and the array that OpenCode 1 would have. */
 export interface Exchange {
   turns: { raw: Turn[]; wire: Turn[] }
   real: RealArrays
@@ -48,19 +47,16 @@ export class OpenCode2 {
   private readonly readers = new Set<(event: Event | Error) => void>()
   private readonly storage = new Map<string, unknown>()
   private readonly hidden: Hidden
-  /** What the terminal may call. */
   private terminal: RpcHandlers = {}
-  /** The delay between a step and its event, in ms. */
   private readonly lateMS: number
   /** Whether the message of a refusal contains the provider's words, as in the beta. */
   private readonly says: boolean
   private readonly keys = new Map<string, string>()
   private disposePlugin: (() => void) | undefined
-  /** The answer whose step has not started: it starts when the request has left. */
+  /** The answer whose step has not started. It starts when the request has left. */
   private waiting: Row | undefined
   private readonly started = new Set<string>()
   private requests = 0
-  /** The hook of the newest request. */
   newest: Exchange | undefined
   /** A call of the hook whose turn was interrupted. OpenCode does not wait for its end. */
   private abandoned: Promise<unknown> = Promise.resolve()
@@ -88,7 +84,7 @@ export class OpenCode2 {
     this.tools.clear()
   }
 
-  /** The plugin's own interface to OpenCode. The beta lacks many members. */
+  /** The beta lacks many members of this interface. */
   private context(): PluginContext {
     const { directory } = this
     const { isBeta } = this
@@ -149,8 +145,6 @@ export class OpenCode2 {
     return { dispose: async () => names.forEach((name) => this.tools.delete(name)) }
   }
 
-  // Events.
-
   private async *events(signal?: AbortSignal): AsyncGenerator<Event> {
     const queue: (Event | Error)[] = []
     let wake = () => {}
@@ -173,12 +167,11 @@ export class OpenCode2 {
   }
 
   emit(type: string, data: EventData & Record<string, unknown>, created = this.world.machine.now()): void {
-    // The event is copied, because it must show the present state, not later changes.
+    // A later change must not change the event, so the event is a copy.
     const event = JSON.parse(JSON.stringify({ id: this.world.ids.next("evt"), type, created, location: { directory: this.directory }, data })) as Event
     for (const reader of this.readers) reader(event)
   }
 
-  /** Whether the shim reads the events. */
   get isRead(): boolean {
     return this.readers.size > 0
   }
@@ -191,7 +184,7 @@ export class OpenCode2 {
     for (const reader of this.readers) reader(new Error("too slow"))
   }
 
-  /** OpenCode 1's events, as far as OpenCode 2 has them. */
+  /** Some events of OpenCode 1 do not exist in OpenCode 2. */
   tell(type: OpenCodeEvent["type"], { sessionID, info }: Record<string, unknown>): void {
     const data = { sessionID: sessionID as string }
     if (type === "session.created") this.emit(type, { ...data, title: (info as { title: string }).title })
@@ -200,7 +193,7 @@ export class OpenCode2 {
     if (type === "message.removed") this.emit("session.revert.committed", data)
   }
 
-  /** A message has changed. An answer has begun, ended or failed. */
+  /** An answer has begun, ended or failed. */
   updated(row: Row): void {
     const { info } = row.message
     if (info.role !== "assistant") return
@@ -215,12 +208,11 @@ export class OpenCode2 {
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
-  /** OpenCode asks for the answer again. Each attempt starts it anew. */
+  /** OpenCode asks for the answer again, and each attempt starts from nothing. */
   again(row: Row): void {
     this.waiting = row
   }
 
-  /** The request has left, so its answer begins. */
   private starts(): void {
     if (!this.waiting) return
     const { info } = this.waiting.message
@@ -232,7 +224,6 @@ export class OpenCode2 {
     this.waiting = undefined
   }
 
-  /** The stored messages of a session. */
   private stored(id: string): StoredMessage[] {
     const rows = this.world.sessions.get(id)?.visible() ?? []
     return rows.flatMap((row): StoredMessage[] => {
@@ -259,8 +250,6 @@ export class OpenCode2 {
     const type = message.startsWith("rate") ? "provider.rate-limit" : message === "bad key" ? "provider.auth" : "provider.internal"
     return { type, message, status: Number(data.statusCode), response: { body: message } }
   }
-
-  // Hooks.
 
   /** The hooks of OpenCode 1 that the world calls. Each of them does what OpenCode 2 would do. */
   get has(): Hooks {
@@ -290,7 +279,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** Calls a hook with the request for a session. OpenCode makes every object of the request anew. */
+  /** OpenCode makes every object of the request again for each call of a hook. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)
@@ -321,26 +310,23 @@ export class OpenCode2 {
     for (const callback of this.hooks.get(hook) ?? []) await callback(event)
   }
 
-  /** Begins a request whose turn the user interrupts at once. The hook runs on. */
+  /** The user interrupts the turn at once, and the hook of the request continues. */
   abandon(session: Session): void {
     const messages = session.array(this.world.ids)
     this.abandoned = this.request("context", session, messages).catch((err) => this.world.find("hook-threw", String(err))).then(() => this.world.outcome())
     this.emit("session.execution.interrupted", { sessionID: session.id })
   }
 
-  /** Waits for the hook of an interrupted turn. */
   async settled(): Promise<void> {
     await this.abandoned
   }
 
-  /** A request that keeps the cached prefix warm. */
   async warm(session: Session): Promise<{ turns: Turn[]; raw: Turn[]; system: string }> {
     const { event, raw } = await this.request("generate", session, session.array(this.world.ids))
     const { owners } = read(event.messages as Entry[], raw)
     return { raw: lower(raw.entries, ownerIn(raw), session.model), turns: lower(event.messages as Entry[], (entry) => owners.get(entry)!, session.model), system: event.system.map(({ text }) => text).join("\n") }
   }
 
-  /** The user runs a command in the terminal. */
   async command(session: Session, command: string): Promise<void> {
     await this.terminal.run?.({ session: session.id, command, arguments: "" } as never)
   }
@@ -352,7 +338,6 @@ export class OpenCode2 {
     return event.result?.summary
   }
 
-  /** The key by which the host knows a message. */
   key(message: string): string {
     return this.keys.get(message) ?? ""
   }

@@ -9,7 +9,7 @@ import { signatureOf, type Model } from "./provider.ts"
  * in the member origin, which the extension keeps and never sends.
  */
 
-/** Pi's extension: the function that Pi calls for each session. */
+/** Pi calls the extension for each session. */
 export type Extension = (pi: object) => void
 
 type Handler = (event: object, ctx: Context) => unknown
@@ -27,7 +27,6 @@ export class PiPlugin {
   private open: Session | undefined
   private isRunning = false
   private ends: Promise<void> = Promise.resolve()
-  /** The key that the host knows, by session and message. */
   private readonly keys = new Map<string, string>()
   private readonly sessions: Map<string, Session>
   private readonly windows: ReadonlyMap<Model, number>
@@ -174,7 +173,6 @@ export class PiPlugin {
     await this.emit("session_tree", { newLeafId: "new", oldLeafId: "old" })
   }
 
-  /** Converts OpenCode's messages to Pi's. */
   private toPi(messages: readonly Message[]): Step[] {
     const all: Step[] = []
     const seen = new Map<string, number>()
@@ -230,7 +228,7 @@ function block(part: Part): Block[] {
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** Converts a wire of Pi to OpenCode's messages, with the help of the raw messages. */
+/** The raw messages are needed to read a wire of Pi as OpenCode's messages. */
 function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
   const originals = new Map(raw.map((message) => [message.info.id, message]))
   const results = new Map(wire.flatMap((step) => (step.role === "toolResult" ? [[step.toolCallId, step] as const] : [])))

@@ -1,8 +1,8 @@
 import type { Message, Part } from "./opencode.ts"
 
 /**
- * A stand-in for the providers. It knows the models, how OpenCode's array becomes a request, how many tokens a
- * request has, and which part of it is cached. Nothing here knows how magicctx works.
+ * Plays the providers. This file knows the models, how OpenCode's array becomes a request, how many tokens a request
+ * has, and which part of it is cached. Nothing here knows how magicctx works.
  */
 
 export type Family = "anthropic" | "openai" | "compatible"
@@ -41,13 +41,10 @@ export const models: readonly Model[] = [
   },
 ]
 
-/** A piece of a request. */
 export interface Block {
   kind: "text" | "thinking" | "call" | "result" | "image"
   text: string
-  /** The id of a call, for the call and its result. */
   id: string
-  /** The tool of a call, and its arguments. */
   name: string
   input: string
   /** The proof that the model itself wrote the thinking. */
@@ -89,13 +86,12 @@ export function isHidden({ info, parts }: Message): boolean {
   return !parts.some((part) => part.type !== "step-start" && part.type !== "reasoning")
 }
 
-/** The request that OpenCode makes from an array for a model. */
 export function convert(messages: readonly Message[], model: Model): Turn[] {
   const turns: Turn[] = []
   const add = (role: Turn["role"], blocks: Block[]) => {
     if (blocks.length === 0) return
     const last = turns.at(-1)
-    // Anthropic's API merges neighbouring messages of one role; the others keep them apart.
+    // Anthropic's API joins neighbouring messages of one role; the other APIs keep them apart.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }
@@ -240,7 +236,6 @@ export function shared(a: Chain, b: Chain): number {
   return n
 }
 
-/** A provider's error for a prompt that is too long. */
 export function refusal(model: Model, tokens: number, limit: number): { name: string; data: Record<string, unknown> } {
   const texts = {
     anthropic: `prompt is too long: ${tokens} tokens > ${limit} maximum`,

@@ -1,9 +1,9 @@
-/** Random numbers and texts. The same seed gives the same ones on every machine. */
+/** The same seed gives the same random numbers and texts on every machine. */
 export class Random {
   private state: number
 
   /**
-   * of(seed, "step", 7) is another sequence than of(seed, "step", 8), so one more random number in a step does not
+   * of(seed, "step", 7) and of(seed, "step", 8) are different sequences. So one more random number in a step does not
    * change the next step.
    */
   static of(...names: (string | number)[]): Random {
@@ -25,7 +25,6 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
 
-  /** A whole number from low to high, both included. */
   int(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1))
   }
@@ -72,8 +71,8 @@ const corpus = (() => {
 })()
 
 /**
- * Roughly the given number of characters of prose and code. No two results are equal, because each begins with a new
- * random id.
+ * The prose has about the given number of characters. Each result begins with a new random id, so no two results are
+ * equal.
  */
 export function prose(random: Random, characters: number): string {
   const from = random.int(0, corpus.length - characters - 200)

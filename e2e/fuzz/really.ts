@@ -22,7 +22,6 @@ const profiles: Record<string, string> = {
   "@ai-sdk/openai": "openai", "@ai-sdk/openai-compatible": "openai-compatible",
 }
 
-/** Judges a request with the real converters. */
 export async function convertReally({ real, model }: Attempt, report: (rule: string, detail: string) => void): Promise<void> {
   const judge = await converters
   if (!judge || !real) return

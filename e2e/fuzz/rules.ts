@@ -2,8 +2,8 @@ import type { Message, Part } from "./opencode.ts"
 import type { Block, Model, Turn } from "./provider.ts"
 
 /**
- * A violation. The rules here are the providers' rules, and limits on how a text may change. They look only at the sent
- * requests, not at how magicctx works.
+ * The rules here are the providers' rules, and limits on how a text may change. They look only at the sent requests,
+ * not at how magicctx works.
  */
 
 export interface Hit {
@@ -13,14 +13,13 @@ export interface Hit {
   detail: string
 }
 
-/** The messages of a head, in their order: the summaries, the model's acknowledgement, and what is new since. */
+/** The summaries, the model's acknowledgement, and the changes since then, in this order. */
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
 export function isHead(message: string): boolean {
   return headIDs.includes(message)
 }
 
-/** The messages before the tail of a wire. */
 export interface Head {
   texts: string[]
   /** The raw messages that are not sent themselves. */
@@ -47,7 +46,6 @@ export function head(raw: readonly Message[], wire: readonly Message[]): Head & 
   return { hits, texts: front.map(({ parts }) => parts.map(({ text }) => text).join()), covered }
 }
 
-/** The words that the user has typed in a message. */
 function typed({ info, parts }: Message): Part[] {
   return info.role === "user" ? parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored && part.text !== "") : []
 }
@@ -69,7 +67,6 @@ export function prompt(raw: readonly Message[], wire: readonly Message[], given:
   return []
 }
 
-/** Finds the places where the provider would refuse a request. */
 export function structure(turns: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []
   const hit = (rule: string, at: string, detail: string) => hits.push({ rule, at, detail })
@@ -121,9 +118,9 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
 }
 
 /**
- * Checks the thinking of a wire. In a tool loop Anthropic accepts the newest answer only with all of its thinking,
- * unchanged, at its start. Of consecutive blocks in older answers, either all are sent or none. Raw and wire are the
- * harness's array and the shim's, both converted to requests.
+ * In a tool loop Anthropic accepts the newest answer only with all of its thinking, unchanged, at its start. Of
+ * consecutive blocks in older answers, either all are sent or none. Raw and wire are the harness's array and the
+ * shim's, both converted to requests.
  */
 export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []
@@ -141,8 +138,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // If the model binds its thinking, a part of a group may remain, because each block's validity depends on the
-  // prompt before it.
+  // If the model binds its thinking, each block's validity depends on the prompt before it. So a part of a
+  // group may remain.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))
@@ -151,7 +148,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // The last answer as the provider sees it, if the model waits for the results of its calls.
+  // If the model waits for the results of its calls, this is the last answer as the provider sees it.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -160,8 +157,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // Three losses are told apart: some blocks of an answer, all blocks of an answer that is fused with an older one,
-    // and all blocks for no reason.
+    // Three losses are different: some blocks of an answer, all blocks of an answer that is joined with an
+    // older one, and all blocks for no reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })
@@ -184,7 +181,6 @@ function followed(wire: readonly Turn[]): Hit[] {
   return hits
 }
 
-/** The thinking of each message, in groups of consecutive blocks. */
 function groups(turns: readonly Turn[]): Map<string, Block[][]> {
   const all = new Map<string, Block[][]>()
   let before: Block | undefined
@@ -210,7 +206,6 @@ export function excerpt(text: string, length = 90): string {
   return JSON.stringify(text.length > length ? `${text.slice(0, length)}…` : text)
 }
 
-/** A tag as the host writes it. */
 const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
 /** A reminder of the host to drop output, at the end of a result or of words of the user. */
@@ -327,8 +322,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
-    // OpenCode replaces the result with a sentence.
+    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is a placeholder, or a
+    // sentence by which OpenCode replaces the result.
     const result = tagOf(resultOf(now))
     const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
@@ -336,16 +331,15 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
   }
 }
 
-/** The text that OpenCode sends in place of a pruned output. */
+/** OpenCode sends this text in place of a pruned output. */
 const pruned = "[Old tool result content cleared]"
 
-/** The result of a call as the model reads it. */
 function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>): string {
   if (time?.compacted) return pruned
   return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
 }
 
-/** The calls of a message that are sent without their results, by their ids. */
+/** By their ids, the calls of a message that are sent without their results. */
 export function skeletons(wire: Message): Map<string, string> {
   const found = new Map<string, string>()
   for (const part of wire.parts) {
@@ -366,15 +360,11 @@ function isClamped(was: Record<string, unknown>, is: Record<string, unknown>): b
   })
 }
 
-/** A text without the reminders of the harness. */
 function stripped(text: string): string {
   return text.replaceAll(/<system-reminder>.*?<\/system-reminder>/gis, "").trim()
 }
 
-/**
- * The part of a message that counts when two of its wires are compared: everything except reasoning and the host's
- * own additions.
- */
+/** When two wires of a message are compared, everything counts except reasoning and the host's own additions. */
 export function substance(wire: Message): string {
   let all = ""
   for (const { type, text, state, url, callID, syntheticTodoMarker } of wire.parts) {

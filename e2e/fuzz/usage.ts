@@ -3,7 +3,6 @@ import type { Clock, Session } from "./opencode.ts"
 import { isHead } from "./rules.ts"
 import { shared, tokensOf, type Chain, type Model } from "./provider.ts"
 
-/** The prompt caches of a provider, one for each model. */
 export class Caches {
   private readonly clock: Clock
   private readonly scale: number
@@ -16,7 +15,6 @@ export class Caches {
     this.scale = scale
   }
 
-  /** Returns the usage of a request, and caches its prompt. */
   use(model: Model, { chain, tokens }: Verdict): { input: number; read: number; write: number } {
     const last = this.cached.get(model)
     let read = 0
@@ -35,10 +33,10 @@ export class Caches {
 const [placeholder, shortCall] = [230, 600]
 
 /**
- * Roughly the part of a prompt that the host cannot remove: system prompt, tools and head, the thinking, the words
- * and images of the user's newest prompt, the texts of the newest step, calls without a result, and a placeholder or
- * short arguments in place of everything else. If this part does not fit into the window, the provider must refuse
- * the prompt, and the host cannot prevent that.
+ * The part of a prompt that the host cannot remove: system prompt, tools and head, the thinking, the words and images
+ * of the user's newest prompt, the texts of the newest step, and calls without a result. A placeholder or short
+ * arguments replace everything else. If this part does not fit into the window, the provider must refuse the prompt,
+ * and the host cannot prevent that.
  */
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const parts = new Map(session.rows.flatMap(({ message }) => message.parts.map((part) => [part.id, part])))

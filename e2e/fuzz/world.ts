@@ -29,15 +29,13 @@ export interface Finding {
   detail: string
 }
 
-/** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
 
 export const minute = 60_000
 
-/** Whether the turn goes on after a request. */
+/** Whether the turn continues after a request. */
 type Outcome = "go on" | "done"
 
-/** One random session with all its events, including its forks. */
 export class World {
   readonly findings: Finding[] = []
   readonly counts: Record<string, number> = {}
@@ -66,19 +64,16 @@ export class World {
   instructions = 0
   calls = 0
   private turns = 0
-  /** When the newest answer in Pi began. */
   private began = 0
-  /** Whether the shim has repeated an earlier system prompt for the newest request. The host does not know the request then. */
+  /** If the shim has repeated an earlier system prompt for the newest request, the host does not know the request. */
   isSystemRepeated = false
-  /** How many prompts in a row each model has refused. */
+  /** How many prompts one after the other each model has refused. */
   readonly refusals = new Map<Model, number>()
   /** Whether the host died before the newest answer ended, so only the shim knows which prompt that answer is for. */
   isUnheard = false
-  /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
+  /** Whether this turn follows the script of unsavedTag, which loses a tag. */
   isUnsaved = false
-  /** The number of further requests without a host. */
   private outage = 0
-  /** The answer that OpenCode 2 asks for again. */
   private retried: Row | undefined
   private readonly caches: Caches
   private readonly manner: Manner | "none" | "mixed"
@@ -110,7 +105,6 @@ export class World {
     this.two = harness === "opencode2" ? new OpenCode2(this) : undefined
     const one = () => new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine, (prompt) => this.summarise(prompt))
     this.plugin = this.two ?? (this.isPi ? new PiPlugin(this.machine.project, this.sessions, this.windows, () => this.system()) : one())
-    // In Pi the historian is a process of its own; see piagent.ts.
     this.prompts = new Tail(join(this.machine.directory, "prompts"))
     Object.assign(process.env, { MAGICCTX_FUZZ_PROMPTS: join(this.machine.directory, "prompts"), MAGICCTX_FUZZ_MANNER: this.manner })
     this.session = this.open(new Session(this.ids.next("ses")))
@@ -118,7 +112,6 @@ export class World {
     say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, historian ${this.manner}, ${this.most} passes${this.two ? `, beta ${this.two.isBeta}` : ""}`)
   }
 
-  /** Answers the historian. */
   summarise(prompt: string): Summary {
     const random = Random.of(this.seed, "summary", ++this.summaries)
     this.reads(prompt)
@@ -127,7 +120,6 @@ export class World {
     return summarise(manner, prompt, random)
   }
 
-  /** Judges the content that the historian was shown. */
   private reads(prompt: string): void {
     const leaked = this.withheld.find((text) => prompt.includes(text))
     if (leaked) this.find("withheld", `the historian reads a text that the user withheld: ${leaked}`)
@@ -206,8 +198,6 @@ export class World {
     return { id: session.id, slug: "swift-orchid", version: "1.18.33", projectID: "p", directory: this.machine.project, title: "a session", time: { created: now, updated: now } }
   }
 
-  // A turn.
-
   async turn(random: Random): Promise<void> {
     const { session } = this
     const message = userMessage(session, this.ids, this.machine)
@@ -241,9 +231,9 @@ export class World {
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       const outcome = await this.step(step >= steps)
-      // Pi's messages are known by their times in ms, and a real answer takes longer than 1 ms. So an answer and what
-      // follows it never have the same time, not even on two branches (-seed 4015757) or after an error (-seed
-      // 4016229).
+      // Pi's messages are known by their times in ms, and a real answer takes longer than 1 ms. So an answer
+      // and the message after it never have the same time. This holds even on two branches (-seed 4015757) and
+      // after an error (-seed 4016229).
       while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
       if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {
@@ -266,7 +256,6 @@ export class World {
     this.session.rows.push(new Row(message))
   }
 
-  /** One request of the model, and its answer. */
   private async step(isLast: boolean): Promise<Outcome> {
     this.passes++
     const random = Random.of(this.seed, "step", this.passes)
@@ -317,7 +306,6 @@ export class World {
     return row
   }
 
-  /** Prepares a request as OpenCode does, while something may go wrong. */
   private async request(random: Random, isLast: boolean): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
     const { session } = this
     const limit = this.two && isLast && random.chance(0.05) ? add(this, "limit", "CRITICAL: use no more tools.") : undefined
@@ -344,8 +332,8 @@ export class World {
     const turns = this.two?.newest!.turns ?? { raw: convert(raw, model), wire: convert(wire, model) }
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
-    // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So it counts as
-    // disturbed.
+    // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So the turn
+    // counts as disturbed.
     if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
@@ -365,7 +353,6 @@ export class World {
 
   /** The outcome of the newest pass, read from the shim's log. */
   outcome(): "applied" | "reapplied" | "unchanged" {
-    // A plugin that was loaded without a host logs nothing.
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
     this.isSystemRepeated = false
     for (const line of this.shimLog.lines()) {
@@ -390,12 +377,9 @@ export class World {
     )
   }
 
-  /** The two parts of the system prompt of OpenCode 2. */
   systemParts(): string[] {
     return ["You are OpenCode, the best coding agent on the planet.\n\n" + prose(Random.of("system"), 2000), `<env>\n  Working directory: ${this.machine.project}\n</env>\n${this.session.baseline}`]
   }
-
-  // The provider's side.
 
   private async refuse(row: Row, verdict: Verdict, isDisturbed: boolean, random: Random): Promise<Outcome> {
     const { session, judge } = this
@@ -415,7 +399,7 @@ export class World {
     row.message.info.error = error
     row.message.info.finish = "error"
     row.message.info.time.completed = this.machine.now()
-    // OpenCode 2 compacts the session and asks again, if the user lets it.
+    // If the user lets it, OpenCode 2 compacts the session and asks again.
     const compacts = this.two && random.chance(0.3)
     if (!compacts) session.rows.push(row)
     this.plugin.updated(row)
@@ -425,8 +409,8 @@ export class World {
     if (refusals >= 4) {
       this.refusals.clear()
       revert(this, Random.of(this.seed, "give up", this.passes))
-      // If the newest message is now a prompt of the user, the turn goes on with that prompt, and with the model that
-      // it names (-seed 310125).
+      // If the newest message is now a prompt of the user, the turn continues with this prompt and its model
+      // (-seed 310125).
       const asked = session.newestUser()!.message.info.model
       session.model = models.find(({ provider, id }) => provider === asked?.providerID && id === asked.modelID)!
     }
@@ -442,7 +426,7 @@ export class World {
   }
 
   private fail(row: Row, random: Random): Outcome {
-    // OpenCode 2 sends what a failed answer has said.
+    // OpenCode 2 sends the texts of a failed answer.
     if (this.two && random.chance(0.4)) {
       const part = (more: Partial<Part> & { type: string }) => row.message.parts.push({ id: this.ids.next("prt"), sessionID: this.session.id, messageID: row.id, ...more })
       if (random.chance(0.5)) part({ type: "reasoning", ...this.author.proof(random, this.session.model.proof, "thinking") })

@@ -1,5 +1,5 @@
-// Converts OpenCode's array to the body of the provider's request, through the packages that OpenCode bundles. No
-// request is sent: each provider's fetch function stores the body and then aborts.
+// Converts OpenCode's array to the body of the provider's request, with the packages that OpenCode bundles.
+// Each provider's fetch function stores the body and then aborts, so no request is sent.
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. For a gateway,
-  // OpenCode leaves out the changes that it makes for that package.
+  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. So
+  // OpenCode does not prepare the prompt for this package.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",
@@ -100,11 +100,11 @@ const System = "You are a coding agent."
 
 export interface Request {
   array: Message[]
-  /** The model that the request is for. If it is missing, the newest user message names the model. */
+  /** If the model is missing, the newest user message names it. */
   model?: { provider: string; id: string; api?: string } | undefined
 }
 
-/** Convert returns the body of the request that OpenCode would send for the array. */
+/** The body of the request that OpenCode would send for the array. */
 export async function convert(name: ConverterName, request: Request): Promise<Body> {
   const c: Converter = converters[name]
   const to: Target = { ...(request.model ?? asked(request.array)), npm: c.npm, api: request.model?.api ?? c.api }

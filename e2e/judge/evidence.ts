@@ -45,7 +45,6 @@ export function evidenceOf(raw: Message[], binds: boolean): Evidence {
   return e
 }
 
-/** The proofs in a part's metadata, from any provider. */
 function proofsOf(p: Part): string[] {
   return Object.values(p.metadata ?? {}).flatMap((options) => {
     if (typeof options !== "object" || options === null) return []

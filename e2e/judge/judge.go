@@ -19,56 +19,49 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// ErrMissing means that Bun or the packages of the judge are not installed.
+// ErrMissing means that Bun or the judge's packages are not installed.
 var ErrMissing = errors.New("the judge is not installed: run npm ci")
 
-// A Case is one pass to judge, or one captured request.
 type Case struct {
-	// Name identifies the source of the case.
-	Name string
-	// Profile is the provider profile for which the wire was rendered.
+	Name    string
 	Profile string
-	// Raw is the harness's array. Wire is the array that the shim sends instead.
+	// Raw is the harness's array. Wire is the array that the shim sends.
 	Raw, Wire []json.Value
-	// Harness is the harness of the arrays: "pi", "opencode2", or empty for OpenCode 1.
+	// Harness is "pi", "opencode2", or empty for OpenCode 1.
 	Harness string
-	// Binds is true if the model binds its thinking to the prompt before it.
-	Binds bool
-	// Marked is the text of the wire that must carry a cache breakpoint in the request, or empty.
+	Binds   bool
+	// If Marked is not empty, the request must have a cache breakpoint at this text of the wire.
 	Marked string
 
 	// Body is a captured request. Converter names the package that made it.
 	Body      json.Value
 	Converter string
 
-	// Bodies are captured requests made by Converter. If they are given, the judge converts Wire as the
-	// harness does, and the result must equal one of them.
+	// The judge converts Wire as the harness does. If Bodies is not empty, the result must equal one of these
+	// requests, which Converter has made.
 	Bodies []json.Value
 }
 
 // A Violation is a provider's rule that a wire breaks although its raw array does not.
 type Violation struct {
-	Name    string `json:"name"`
-	Profile string `json:"profile"`
-	Rule    string `json:"rule"`
-	Where   string `json:"where"`
-	Detail  string `json:"detail"`
-	// Messages is the length of the raw array.
-	Messages int `json:"messages"`
+	Name     string `json:"name"`
+	Profile  string `json:"profile"`
+	Rule     string `json:"rule"`
+	Where    string `json:"where"`
+	Detail   string `json:"detail"`
+	Messages int    `json:"messages"`
 }
 
 func (v Violation) String() string {
 	return fmt.Sprintf("%s (%s): %s at %s: %s", v.Name, v.Profile, v.Rule, v.Where, v.Detail)
 }
 
-// A Report holds the findings of the judge.
 type Report struct {
-	// Judged counts the cases by profile. For captured requests, it counts them by converter.
+	// Judged counts the cases by profile, and captured requests by converter.
 	Judged     map[string]int
 	Violations []Violation
 }
 
-// Cases returns the number of judged cases.
 func (r Report) Cases() (n int) {
 	for _, of := range r.Judged {
 		n += of
@@ -76,7 +69,6 @@ func (r Report) Cases() (n int) {
 	return n
 }
 
-// String lists the number of judged cases for each profile.
 func (r Report) String() string {
 	parts := make([]string, 0, len(r.Judged))
 	for _, name := range slices.Sorted(maps.Keys(r.Judged)) {
@@ -128,7 +120,6 @@ func Start(ctx context.Context) (*Judge, error) {
 	return j, nil
 }
 
-// root returns the root of the repository.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -165,7 +156,7 @@ func (j *Judge) collect(r io.Reader) error {
 	return lines.Err()
 }
 
-// Send sends a case to the judge. Its violations are in the report that Close returns.
+// Send sends a case to the judge. The report of Close has the violations.
 func (j *Judge) Send(c Case) error {
 	type line struct {
 		Name      string       `json:"name"`
@@ -181,7 +172,6 @@ func (j *Judge) Send(c Case) error {
 	}
 	l := line{Name: c.Name, Profile: c.Profile, Harness: c.Harness, Binds: c.Binds, Marked: c.Marked, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
 	for i, m := range c.Wire {
-		// The tails of both arrays have the same messages.
 		if j := i + len(c.Raw) - len(c.Wire); j >= 0 && bytes.Equal(m, c.Raw[j]) {
 			m = json.Value(fmt.Sprint(j)) // the message is unchanged, so its index in raw replaces it
 		}
@@ -197,7 +187,6 @@ func (j *Judge) Send(c Case) error {
 	return nil
 }
 
-// Close waits for the judge to end and returns its report.
 func (j *Judge) Close() (Report, error) {
 	flushed := errors.Join(j.out.Flush(), j.in.Close())
 	read := <-j.read
@@ -212,8 +201,8 @@ func (j *Judge) Close() (Report, error) {
 	return j.report, nil
 }
 
-// Needs starts a judge for a test. If the judge is not installed, it skips the test. In CI it fails the
-// test instead, so that a job without a judge is not green.
+// Needs starts a judge for a test. If the judge is not installed, the test is skipped, and fails in CI: there,
+// a job without a judge must not be green.
 func Needs(t testing.TB) *Judge {
 	t.Helper()
 	j, err := Start(context.WithoutCancel(t.Context()))
@@ -240,13 +229,11 @@ func (j *Judge) Check(t testing.TB) Report {
 	return r
 }
 
-// A Kind holds the violations of one rule in one profile.
 type Kind struct {
 	Shortest Violation
 	Times    int
 }
 
-// Kinds returns the violations by profile, rule and converter, each with its shortest example.
 func (r Report) Kinds() []Kind {
 	var kinds []Kind
 	place := make(map[string]int)

@@ -1,4 +1,4 @@
-// Each rule must report a body that breaks it and must not report a good one. docs/provider-rules.md must name the
+// Each rule must report a body that breaks the rule, and no good body. docs/provider-rules.md must name the
 // source of each rule.
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"

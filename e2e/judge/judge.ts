@@ -1,7 +1,6 @@
-// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same pass, to the
-// requests that OpenCode would send, through the packages that OpenCode bundles. It checks both requests against the
-// providers' documentation. If the raw array breaks the same rule, the harness or the model has broken it, so it is not
-// a violation.
+// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same
+// pass, to the requests that OpenCode would send. It checks both requests against the providers' documentation.
+// If the raw array breaks the same rule, the harness or the model is the cause, so this is not a violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"
@@ -23,7 +22,6 @@ export interface Violation {
   detail: string
 }
 
-/** The rules for the request of each converter. */
 export const rulesOf: Record<ConverterName, Rules> = {
   anthropic,
   vertex: anthropic,
@@ -37,7 +35,7 @@ export const rulesOf: Record<ConverterName, Rules> = {
   mistral,
 }
 
-/** The converters that judge a profile. A provider that we do not know may be any of several. */
+/** The converters that judge a profile. An unknown provider may need any of several. */
 const convertersOf = {
   anthropic: ["anthropic"],
   bedrock: ["bedrock"],
@@ -60,11 +58,11 @@ export interface Case {
   raw: Message[]
   wire: Message[]
   profile: string
-  /** The harness of the arrays: "pi" or "opencode2", whose messages are steps, or OpenCode, which is the default. */
+  /** The arrays of "pi" and "opencode2" hold steps. The default is OpenCode. */
   harness?: "opencode" | "opencode2" | "pi" | undefined
   /**
-   * The model that is asked, as OpenCode names it. If it is missing, the raw array's newest user message names the
-   * model, because OpenCode chooses the model before a plugin changes the array.
+   * The model that is asked, as OpenCode names it. OpenCode chooses the model before a plugin changes the array. So if
+   * the model is missing, the raw array's newest user message names it.
    */
   model?: { provider: string; id: string } | undefined
   /** The model binds its thinking to the prompt before it. */
@@ -73,7 +71,6 @@ export interface Case {
   marked?: string | undefined
 }
 
-/** Judge returns the rules that the wire breaks and the raw array does not. */
 export async function judge(c: Case): Promise<Violation[]> {
   if (c.harness === "opencode2") return judge({ ...c, harness: "pi", raw: c.raw.map((m) => asPi(m as never) as never), wire: c.wire.map((m) => asPi(m as never) as never) })
   const found: Violation[] = []
@@ -148,7 +145,6 @@ async function check(name: ConverterName, array: Message[], c: Case, evidence: E
   return checkBody(name, body, evidence)
 }
 
-/** CheckBody returns where a request's body breaks the rules of its provider. */
 export function checkBody(name: ConverterName, body: Body, evidence: Evidence): Named[] {
   return Object.entries(rulesOf[name]).flatMap(([rule, find]) => find(body, evidence).map((f) => ({ ...f, rule })))
 }

@@ -35,7 +35,7 @@ for await (const text of createInterface({ input: process.stdin, crlfDelay: Infi
   if (text.trim() === "") continue
   const line = JSON.parse(text) as Line
   const by = line.converter ?? line.profile
-  // A case is not judged if no converter of its harness can convert it.
+  // If no converter of its harness can convert a case, the case is not judged.
   if (line.converter || judgesOf(line).length > 0) judged[by] = (judged[by] ?? 0) + 1
   const found = line.bodies ? await compare(line, line.bodies) : line.body === undefined ? await judgeWire(line) : judgeBody(line)
   for (const v of found) report(line, v)
@@ -64,10 +64,7 @@ function judgeBody(line: Line): Violation[] {
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 
-/**
- * Compare reports a wire whose converted request equals none of those that the harness sent. It names the first
- * difference.
- */
+/** Reports a wire whose converted request equals none of the harness's requests, with the first difference. */
 async function compare(line: Line, bodies: Body[]): Promise<Violation[]> {
   const name = line.converter as ConverterName
   const steps = line.wire as unknown as Step[]

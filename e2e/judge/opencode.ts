@@ -1,7 +1,7 @@
-// OpenCode 1.18.33's own part of the conversion from its message array to a request, written again for the judge. It
-// has two steps: toUI turns the array into UI messages, and adapt changes the finished prompt for a provider. Between
-// the two, and after them, only the AI SDK acts (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares the result
-// with requests that the real OpenCode sent.
+// OpenCode 1.18.33's own part of the conversion from its message array to a request, written again for the
+// judge. toUI turns the array into UI messages, and adapt changes the finished prompt for a provider. Between
+// the two, and after them, only the AI SDK acts (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares the
+// result with requests that the real OpenCode sent.
 import type { UIMessage } from "ai"
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from "@ai-sdk/provider"
 
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Any = any
 
-/** An entry of OpenCode's array, with the members that matter for the request. */
+/** An entry of OpenCode's array has more members, which do not matter for the request. */
 export interface Message {
   info: { id?: string; role: string; providerID?: string; modelID?: string; model?: { providerID?: string; modelID?: string }; error?: { name?: string } }
   parts: Part[]
@@ -38,7 +38,6 @@ export interface Part {
   }
 }
 
-/** The model that a request goes to. */
 export interface Target {
   /** OpenCode's name for the provider. An answer of another provider or model loses its metadata. */
   provider: string
@@ -53,7 +52,7 @@ const Pruned = "[Old tool result content cleared]"
 const Interrupted = "[Tool execution was interrupted]"
 const MediaBehind = "Attached media from tool result:"
 
-/** The model that the request is for. The array's newest user message names it. */
+/** The array's newest user message names the model. */
 export function asked(array: Message[]): { provider: string; id: string } {
   const user = array.findLast((m) => m.info.role === "user" && m.info.model?.modelID)
   return { provider: user?.info.model?.providerID ?? "", id: user?.info.model?.modelID ?? "" }

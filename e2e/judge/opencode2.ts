@@ -1,6 +1,6 @@
-// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation: the shim of
-// OpenCode 2 leaves blank texts out, as Pi does, and a system update reaches the provider as a text of the user. But
-// OpenCode 2 sends what a failed answer has said.
+// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation. The shim
+// of OpenCode 2 leaves blank texts out, as Pi does. A system update reaches the provider as a text of the user.
+// But OpenCode 2 sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {
@@ -48,7 +48,7 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // A call that the provider has run is in the answer together with its result, and no other message has to follow it.
+  // If the provider has run a call, its result is in the same answer, and no other message has to follow.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

@@ -1,5 +1,5 @@
-// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it (docs/pi.md). A
-// step is an answer of Pi with the results after it, or any other message alone.
+// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it
+// (docs/pi.md). A step is an answer of Pi with the results after it, or any other message alone.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -48,24 +48,26 @@ const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat"
   "openai-compatible": "chat",
 }
 
-/** Whether Pi's requests for a converter can be judged. */
 export const speaks = (name: ConverterName): boolean => name in dialects
 
-/** The content as an array of blocks, even if it is a string. */
+/** The content may be a string. */
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Pi's own array: all steps that were not removed, each with its results after it. */
+/** Pi's own array: the steps that were not removed, with the results after each. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
-    // The shim leaves a failed answer out together with its results; Pi skips the answer itself.
+    // The shim leaves out a failed answer with its results. Pi skips only the answer.
     if (isFailed(s.message) || s.message.excludeFromContext) return []
     return [asText(s.message), ...(s.results ?? [])]
   })
 }
 
-/** Messages with Pi's own roles become texts of the user. The text that Pi writes around them does not matter here. */
+/**
+ * A message with a role that only Pi knows becomes a text of the user. The text that Pi writes around it does not
+ * matter here.
+ */
 function asText(m: PiMessage): PiMessage {
   if (m.role === "bashExecution") return { ...m, content: `Ran \`${m.command}\`\n\`\`\`\n${m.output}\n\`\`\`` }
   return m.summary === undefined ? m : { ...m, content: `<summary>\n${m.summary}\n</summary>` }
@@ -105,12 +107,12 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
 }
 
 /**
- * The message that names the model that is asked: the newest answer, because a user's message of Pi names none. An
- * array that a test invents may name it in a user's message.
+ * A user's message of Pi names no model, so the newest answer does. An array that a test invents may name the model in
+ * a user's message.
  */
 const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
 
-/** ConvertPi returns the body of the request that Pi would send for the steps. The raw array names the model. */
+/** The body of the request that Pi would send for the steps. The raw array names the model. */
 export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body {
   const asked = askedBy(raw)
   const all = prepare(steps, asked)
@@ -125,8 +127,8 @@ export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body
 }
 
 /**
- * The messages of a request that Pi has sent, in the form of convertPi: texts as blocks, neighbours of one role as one
- * message, and no cache markers.
+ * The messages of Pi's request in the form of convertPi: texts as blocks, neighbours of one role as one message, and no
+ * cache markers.
  */
 export function sentByPi(body: Body): Body[] {
   const messages: Body[] = []
@@ -229,10 +231,7 @@ function toChat(all: PiMessage[]): Body {
   return messages.length === 0 ? undefined : { messages: [{ role: "system", content: "You are a coding agent." }, ...messages] }
 }
 
-/**
- * The evidence about thinking in Pi's raw array. Only the thinking of the model that the request is for reaches the
- * provider as thinking.
- */
+/** Only the thinking of the asked model reaches the provider as thinking. So only this thinking is evidence. */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
   const asked = askedBy(raw)

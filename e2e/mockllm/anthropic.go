@@ -5,7 +5,6 @@ import (
 	"iter"
 )
 
-// anthropicEvents streams a step in the format of the Messages API.
 func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		send := func(kind string, fields object) bool {
@@ -51,7 +50,6 @@ func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 	}
 }
 
-// anthropicOpening returns the empty block that content_block_start announces.
 func (b Block) anthropicOpening() object {
 	switch b.kind {
 	case kindThinking:
@@ -83,7 +81,6 @@ func (b Block) anthropicDeltas(chunkBytes int) (deltas []object) {
 	return deltas
 }
 
-// anthropicAnswer returns the answer to a request without streaming.
 func anthropicAnswer(req *Request, step Step) object {
 	content := []object{}
 	for _, b := range step.Blocks {
@@ -118,8 +115,7 @@ func anthropicStop(step Step) string {
 	return "end_turn"
 }
 
-// anthropicUsage returns the usage in Anthropic's form, where input_tokens excludes the tokens that the
-// cache read or wrote.
+// In Anthropic's form, input_tokens excludes the tokens that the cache read or wrote.
 func anthropicUsage(req *Request) object {
 	return object{
 		"input_tokens":                req.Reported.Fresh,

@@ -7,22 +7,20 @@ import (
 	"slices"
 )
 
-// A Binding decides how the server reacts if a thinking block comes back after a prefix that has changed
-// since the server made the block. Claude 5.1 and later bind each thinking block to its prefix: the tools,
-// the system prompt and all content before the block.
+// A Binding is the server's reaction to a thinking block whose prefix has changed. Claude 5.1 and later bind
+// each thinking block to its prefix: the tools, the system prompt and all content before the block.
 type Binding int
 
 const (
 	// BindingOff sends the signatures of the script and checks nothing.
 	BindingOff Binding = iota
-	// BindingRefuse answers 400, which is the API's default. It does so even if the request asks for
-	// "drop_block", so that a test notices a fault that dropping the block would hide.
+	// BindingRefuse answers 400, which is the API's default. It ignores "drop_block" in the request, so that a
+	// test notices a fault that dropping the block would hide.
 	BindingRefuse
 	// BindingDrop answers the request, and lists the dropped blocks in input_transformations.
 	BindingDrop
 )
 
-// binding is the server's memory of the thinking that it has made.
 type binding struct {
 	mode   Binding
 	models map[string]bool
@@ -31,27 +29,25 @@ type binding struct {
 	counts map[string]*ThinkingCount // by session
 }
 
-// A conversation is the part of a session in which a block can be missing: all requests to one model. Requests
-// without tools, such as those for summaries, form separate conversations.
+// A block can be missing among the requests of a conversation: all requests to one model. Requests without
+// tools, for example for summaries, are a separate conversation.
 type conversation struct {
 	session, model string
 	hasTools       bool
 }
 
-// A madeBlock is a thinking block that a server has made.
 type madeBlock struct {
 	signature string // the data, if the block is redacted
 	text      string
 	model     string
 	made      int
 	prefix    prefix
-	// answer identifies the rest of the answer: its texts and the ids of its calls.
-	answer []string
+	answer    []string
 }
 
-// Bind makes the given models bind their thinking: the server signs each block with a digest of
-// everything before it, and checks the block when it comes back. Bind forgets blocks that were made
-// earlier. For all other models, the server only remembers which thinking they made.
+// Bind makes these models bind their thinking: the server signs each block with a digest of everything before
+// the block, and checks the block when it comes back. Bind forgets all earlier blocks. For other models, the
+// server only remembers which thinking they made.
 func (s *Server) Bind(mode Binding, models ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +60,6 @@ func (s *Server) Bind(mode Binding, models ...string) {
 	}
 }
 
-// Thinking returns the counts of a session.
 func (s *Server) Thinking(session string) ThinkingCount {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,10 +81,8 @@ func (b *binding) count(r *Request) *ThinkingCount {
 	return b.counts[session]
 }
 
-// isOn reports whether the server examines the thinking of a request.
 func (b *binding) isOn(r *Request) bool { return b.mode != BindingOff && r.Dialect == Anthropic }
 
-// check examines the thinking in a request. It returns the API's refusal, or nil.
 func (b *binding) check(r *Request) *HTTPError {
 	if !b.isOn(r) {
 		return nil
@@ -124,7 +117,6 @@ func (b *binding) check(r *Request) *HTTPError {
 	return r.Thinking.Blocks[first].refusal()
 }
 
-// refusal returns the API's error for an invalid block.
 func (b BoundBlock) refusal() *HTTPError {
 	message := b.Where + ": Invalid `signature` in `thinking` block."
 	if b.Made > 0 {
@@ -135,7 +127,7 @@ func (b BoundBlock) refusal() *HTTPError {
 	return &HTTPError{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: message + " " + b.Why}
 }
 
-// transformations lists the blocks that the API drops, in the form of its report.
+// transformations lists the dropped blocks in the form of the API's report.
 func (t ThinkingCheck) transformations() []object {
 	var list []object
 	for _, b := range t.Blocks {
@@ -147,7 +139,6 @@ func (t ThinkingCheck) transformations() []object {
 	return list
 }
 
-// judge returns the API's verdict on piece i of a request to a model.
 func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 	out := BoundBlock{Where: now.pieces[i].where, State: BlockInvalid}
 	block := b.made[now.pieces[i].signature]
@@ -169,11 +160,9 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 	return out
 }
 
-// missing returns the expected blocks that a request does not contain, in the order in which they were
-// made.
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// A missing block that the client could have sent counts as present: if it had been sent, the blocks
-	// after it would still be valid.
+	// If a missing block could have been sent, the blocks after it would still be valid. So this block counts
+	// as present.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {
 		couldBeThere[p.signature] = true
@@ -198,7 +187,6 @@ func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
 	return out
 }
 
-// sign signs the thinking in the answer to a request and remembers it.
 func (b *binding) sign(r *Request, step Step) Step {
 	if !b.isOn(r) || step.Error != nil || step.Hang {
 		return step
@@ -245,8 +233,7 @@ func (b *binding) sign(r *Request, step Step) Step {
 	return step
 }
 
-// expect stores the blocks that the next request of the conversation should contain: the valid blocks
-// of this request and the blocks of its answer.
+// The next request should contain the valid blocks of this request and the blocks of its answer.
 func (b *binding) expect(r *Request, blocks []*madeBlock) {
 	var held []*madeBlock
 	judged := r.Thinking.Blocks

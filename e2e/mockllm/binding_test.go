@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A chat is a client's conversation with a binding model. It sends back every answer unchanged, unless
-// a test changes it.
+// A chat sends back every answer of a binding model, and lets a test change it.
 type chat struct {
 	t        *testing.T
 	server   *Server
@@ -39,7 +38,6 @@ func startChat(t *testing.T, mode Binding) *chat {
 	}
 }
 
-// say appends blocks of the user.
 func (c *chat) say(blocks ...object) *chat {
 	c.messages = append(c.messages, object{"role": "user", "content": blocks})
 	return c
@@ -51,7 +49,6 @@ func toolResult(id, output string) object {
 	return object{"type": "tool_result", "tool_use_id": id, "content": []any{text(output)}}
 }
 
-// ask sends the conversation, receives step as the answer and appends it.
 func (c *chat) ask(step Step) *Request {
 	c.t.Helper()
 	c.server.Enqueue(step)
@@ -93,14 +90,13 @@ func (c *chat) send() (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// content returns the blocks of a message, so that a test can change them.
 func (c *chat) content(message int) []any {
 	return c.messages[message]["content"].([]any)
 }
 
 func think(n int) Block { return Thinking(fmt.Sprintf("thought %d", n), "of the script") }
 
-// threeSteps returns a conversation with three answers and four blocks of thinking:
+// threeSteps returns a conversation with three answers and four thinking blocks:
 //
 //	0 user
 //	1 thinking, call     2 result
@@ -121,15 +117,13 @@ func threeSteps(t *testing.T, mode Binding) *chat {
 	return c
 }
 
-// Each case changes one thing before a thinking block. Some changes invalidate the block, others do
-// not.
+// Each case changes one thing before a thinking block. Some changes invalidate the block.
 func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	const missingThinking = "thinking` block that preceded this one"
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid lists the blocks that fail the check. why is a part of the reason for the first of
-		// them.
+		// invalid lists the blocks that fail the check. why is a part of the first block's reason.
 		invalid []string
 		why     string
 		missing []MissingBlock
@@ -294,7 +288,7 @@ func TestThinkingBetweenTexts(t *testing.T) {
 	}
 }
 
-// Thinking that the model made after a change is bound to the changed prefix, so it is valid.
+// Thinking that the model made after a change is valid, because it is bound to the changed prefix.
 func TestThinkingAfterAChangeIsValid(t *testing.T) {
 	c := threeSteps(t, BindingDrop)
 	c.messages[2]["content"] = []object{toolResult("t1", "[dropped §2§]")}
@@ -316,7 +310,6 @@ func TestThinkingAfterAChangeIsValid(t *testing.T) {
 	}
 }
 
-// A model silently drops the thinking of another model.
 func TestThinkingOfAnotherModel(t *testing.T) {
 	c := threeSteps(t, BindingRefuse)
 	c.model = "claude-fable-5-2"
@@ -336,7 +329,6 @@ func TestThinkingOfAnotherModel(t *testing.T) {
 	}
 }
 
-// A streamed answer has the same signatures.
 func TestThinkingIsBoundInStreams(t *testing.T) {
 	s := start(t)
 	s.Bind(BindingRefuse, "m")
@@ -370,7 +362,6 @@ func TestThinkingIsBoundInStreams(t *testing.T) {
 	}
 }
 
-// With BindingOff, the answers have the script's signatures and nothing is checked.
 func TestThinkingUnbound(t *testing.T) {
 	c := startChat(t, BindingOff)
 	c.say(text("Hello")).ask(Step{Blocks: []Block{think(1), Text("Hi.")}})

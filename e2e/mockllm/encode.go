@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// object is JSON to send. The providers' formats are nested and wide, so Go types for them would only
-// repeat the literals below.
+// The providers' formats are nested and wide. Go types for them would only repeat the literals below.
 type object map[string]any
 
 // An event is one server-sent event. Data that is a string is sent as it is, any other data as JSON.
@@ -54,7 +53,6 @@ func writeError(w http.ResponseWriter, d Dialect, e *HTTPError) {
 	writeJSON(w, e.Status, object{"type": "error", "error": inner})
 }
 
-// chunks splits s into pieces of at most size bytes, without splitting a rune.
 func chunks(s string, size int) []string {
 	if size <= 0 || len(s) <= size {
 		return []string{s}
@@ -77,8 +75,7 @@ func numberedID(d Dialect, n int) string {
 	return fmt.Sprintf("toolu_mock%06d", n)
 }
 
-// validInput returns the arguments of a call as valid JSON, because an Anthropic answer without
-// streaming cannot hold anything else.
+// An Anthropic answer without streaming can hold only valid JSON as arguments.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

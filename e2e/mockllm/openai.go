@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// openaiEvents streams a step as chat completion chunks.
 func openaiEvents(req *Request, step Step) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		chunk := func(delta object, finish any) bool {
@@ -62,7 +61,6 @@ func (b Block) openaiDeltas(callIndex, chunkBytes int) (deltas []object) {
 	return deltas
 }
 
-// openaiAnswer returns the answer to a request without streaming.
 func openaiAnswer(req *Request, step Step) object {
 	var text, reasoning strings.Builder
 	var calls []object
@@ -111,8 +109,8 @@ func openaiFinish(step Step) string {
 	return "stop"
 }
 
-// openaiUsage returns the usage in OpenAI's form, where prompt_tokens includes the tokens that were
-// read from the cache, and cache writes are not reported.
+// In OpenAI's form, prompt_tokens includes the tokens that were read from the cache, and cache writes are not
+// reported.
 func openaiUsage(req *Request) object {
 	prompt := req.Reported.Prompt()
 	return object{

@@ -9,24 +9,20 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A prefix is the part of a request, from its start, to which thinking is bound.
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
-	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken leaves out
-	// thinking: spoken[j] covers the first j pieces that are not thinking.
+	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken[j] covers the first j
+	// pieces that are not thinking.
 	chain, spoken []promptcache.Hash
-	// says holds the content of each piece: the text, the thinking, or the id of a call.
-	says []string
+	says          []string
 }
 
-// A piece is a content block of the conversation. It holds the role of its message but not the
-// message's index, because the API joins neighbouring messages of one role.
+// A piece has its message's role but not its index, because the API joins neighbouring messages of one role.
 type piece struct {
-	where string
-	role  string
-	hash  promptcache.Hash
-	// signature is set for a thinking block.
+	where      string
+	role       string
+	hash       promptcache.Hash
 	signature  string
 	isThinking bool
 }
@@ -36,7 +32,6 @@ func newPrefix(tools, system promptcache.Hash) prefix {
 	return prefix{tools: tools, system: system, chain: start, spoken: start}
 }
 
-// add appends a piece with its content.
 func (p *prefix) add(next piece, says string) {
 	p.pieces = append(p.pieces, next)
 	p.says = append(p.says, says)
@@ -46,8 +41,8 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// soFar returns a copy of the prefix. Later additions to the prefix do not change the copy. The copy has no
-// texts, because they would keep every request in memory.
+// Later additions to the prefix do not change the copy. The copy has no texts, because they would keep every
+// request in memory.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil
@@ -59,10 +54,8 @@ func link(chain []promptcache.Hash, next piece) promptcache.Hash {
 	return promptcache.HashOf(slices.Concat(last[:], []byte(next.role), next.hash[:]))
 }
 
-// end returns the hash of the whole prefix.
 func (p *prefix) end() promptcache.Hash { return p.chain[len(p.chain)-1] }
 
-// prefixOf reads the prefix of a request in the Anthropic dialect.
 func prefixOf(r *Request) prefix {
 	head := func(blocks []PromptBlock) promptcache.Hash {
 		var all []byte
@@ -96,8 +89,8 @@ func prefixOf(r *Request) prefix {
 	return p
 }
 
-// canonical returns a block as the API understands it. A bare string equals a text block, the order of
-// members does not matter, and cache markers do not count as content.
+// canonical returns a block as the API understands it. A string equals a text block, the order of members does
+// not matter, and cache markers are no content.
 func canonical(raw json.Value) []byte {
 	if raw.Kind() == '"' {
 		return encoded(object{"type": "text", "text": textOf(raw)})
@@ -125,7 +118,6 @@ func encoded(o object) []byte {
 	return raw
 }
 
-// piece returns a block of an answer in the form in which a client sends it back, with its content.
 func (b Block) piece() (next piece, says string) {
 	o := object{"type": "text", "text": b.text}
 	next, says = piece{role: "assistant"}, b.text
@@ -144,7 +136,6 @@ func (b Block) piece() (next piece, says string) {
 	return next, says
 }
 
-// difference describes the first change before piece n since the block was made.
 func difference(was, now *prefix, n int) string {
 	switch {
 	case was.system != now.system:
@@ -167,8 +158,8 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// continues reports whether the n-th piece that is not thinking, counted from 0, belongs to an answer,
-// given by its texts and the ids of its calls. A text may have got a tag at its start.
+// An answer is given by its texts and the ids of its calls. continues reports whether the n-th piece that is
+// not thinking, counted from 0, belongs to the answer. A text may have got a tag.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// Dialect is a wire format.
 type Dialect string
 
 const (
@@ -20,89 +19,76 @@ const (
 	OpenAI    Dialect = "openai"
 )
 
-// A Request is one captured request. It does not change after it has been answered.
+// A Request is one captured request. It does not change after the answer.
 type Request struct {
 	// Seq numbers the requests of a server from 1, in order of arrival.
 	Seq     int
 	Dialect Dialect
 	Path    string
 	Header  http.Header
-	// Body is the request byte for byte.
-	Body   []byte
-	Model  string
-	Stream bool
+	Body    []byte
+	Model   string
+	Stream  bool
 	// System is the text of the system prompt, one entry per block.
-	System []string
-	// Tools are the names of the offered tools.
+	System   []string
 	Tools    []string
 	Messages []Message
 	// Blocks is the whole prompt in the order of the wire: tools, system, messages.
-	Blocks []PromptBlock
-	// Simulated is the count of the simulated prompt cache.
+	Blocks    []PromptBlock
 	Simulated promptcache.Tokens
-	// Reported is the usage in the answer.
-	Reported promptcache.Tokens
-	// Rule is the name of the rule that answered, if there is one. If the server refused the request
-	// because of its thinking, it is the rule that would have answered.
-	Rule string
-	// Thinking is the verdict on the thinking in the request, if its model binds thinking.
+	Reported  promptcache.Tokens
+	// Rule is the name of the rule that answered. If the server refused the thinking, Rule would have answered.
+	Rule     string
 	Thinking ThinkingCheck
 
 	prefix prefix // needed only until the request is answered
 }
 
-// A Message is one message of the wire.
 type Message struct {
 	Role    string
 	Content []Content
 }
 
-// Content is one content block of a message. In the OpenAI dialect, a tool call becomes a "tool_use"
-// and a tool message a "tool_result", so that one check fits both dialects.
+// In the OpenAI dialect, a tool call becomes a "tool_use" and a tool message a "tool_result", so that one check
+// fits both dialects.
 type Content struct {
-	Type string
-	// Text is the text, the thinking, or the text of a tool result.
+	Type      string
 	Text      string
 	Signature string
 	// ID is the id of a call. In a result it is the id of the answered call.
-	ID   string
-	Name string
-	// Input holds the arguments of a call.
+	ID    string
+	Name  string
 	Input json.Value
 }
 
 // A PromptBlock is a part of the request as the prompt cache sees it.
 type PromptBlock struct {
-	// Where is the place of the block, for example "tools[0]", "system[1]" or
-	// "messages[2].content[0]:user".
-	Where string
-	// JSON is the block without its cache marker.
+	// Where is the place of the block, for example "tools[0]" or "messages[2].content[0]:user".
+	Where      string
 	JSON       json.Value
 	Breakpoint bool
 }
 
-// The HTTP headers in which the harnesses send the id of their session to the provider.
+// In these headers the harnesses send the id of their session to the provider.
 const (
 	openCodeSession = "X-Session-Id"
 	piSession       = "X-Session-Affinity"
 )
 
-// Session returns the harness's id of the session from which the request comes, or "".
+// Session returns the harness's session id, or "".
 func (r *Request) Session() string {
 	return cmp.Or(r.Header.Get(openCodeSession), r.Header.Get(piSession))
 }
 
-// IsPi reports whether the request comes from Pi. OpenCode sends Pi's header, too.
+// OpenCode sends Pi's header, too.
 func (r *Request) IsPi() bool {
 	return r.Header.Get(openCodeSession) == "" && r.Header.Get(piSession) != ""
 }
 
-// SystemContains reports whether the system prompt contains text.
 func (r *Request) SystemContains(text string) bool {
 	return strings.Contains(strings.Join(r.System, "\n"), text)
 }
 
-// Breakpoints returns the places at which the request sets cache breakpoints.
 func (r *Request) Breakpoints() (where []string) {
 	for _, b := range r.Blocks {
 		if b.Breakpoint {
@@ -115,7 +101,7 @@ func (r *Request) Breakpoints() (where []string) {
 // Tokens returns the size of the prompt in the server's own count.
 func (r *Request) Tokens() int { return r.TokensThrough(len(r.Blocks) - 1) }
 
-// TokensThrough returns the size of the prompt's blocks up to and including Blocks[last], in the server's own count.
+// TokensThrough returns the size of the blocks up to and including Blocks[last].
 func (r *Request) TokensThrough(last int) (n int) {
 	for _, b := range r.Blocks[:last+1] {
 		n += estimateTokens(len(b.JSON))
@@ -123,7 +109,6 @@ func (r *Request) TokensThrough(last int) (n int) {
 	return n
 }
 
-// body is the union of both dialects' requests, limited to the fields that we read.
 type body struct {
 	Model    string        `json:"model"`
 	Stream   bool          `json:"stream"`
@@ -146,8 +131,7 @@ type wireMessage struct {
 	raw json.Value
 }
 
-// UnmarshalJSON keeps the raw message beside its fields: in the OpenAI dialect a message is one block
-// of the prompt.
+// In the OpenAI dialect a message is one block of the prompt, so UnmarshalJSON keeps the raw message.
 func (m *wireMessage) UnmarshalJSON(data []byte) error {
 	type plain wireMessage
 	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
@@ -170,7 +154,6 @@ type wireContent struct {
 	Content   json.Value `json:"content"`
 }
 
-// parse fills a Request from its Body.
 func (r *Request) parse() error {
 	var b body
 	if err := json.Unmarshal(r.Body, &b); err != nil {
@@ -194,8 +177,7 @@ func (r *Request) parse() error {
 
 func (r *Request) addMessage(i int, m wireMessage) {
 	if r.Dialect == OpenAI {
-		// The automatic cache of this dialect works on tokens. A message is the smallest piece whose
-		// borders we know.
+		// The automatic cache of this dialect works on tokens. A message is the smallest piece with known borders.
 		r.addBlock(fmt.Sprintf("messages[%d]:%s", i, m.Role), m.raw)
 		if m.Role == "system" || m.Role == "developer" {
 			r.System = append(r.System, textOf(m.Content))
@@ -227,8 +209,7 @@ func (r *Request) addBlock(where string, raw json.Value) {
 	r.Blocks = append(r.Blocks, PromptBlock{Where: where, JSON: unmarked, Breakpoint: marked || r.Dialect == OpenAI})
 }
 
-// cacheBlocks returns the request as the prompt cache sees it. It counts a token for every four bytes.
-// That is good enough to detect a bust of the prefix, but not for a bill.
+// cacheBlocks counts a token for every four bytes. That is good enough to detect a bust, but not for a bill.
 func (r *Request) cacheBlocks() []promptcache.Block {
 	out := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {
@@ -239,9 +220,8 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// asBlock returns a content as a block, even if it is a text. Pi sends a message of the user as a
-// text, except for the last one, which needs a block for its cache marker. To the provider both forms
-// are the same.
+// Pi sends a user's message as a text, except the last one, which needs a block for its cache marker. To the
+// provider both forms are the same.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw
@@ -277,7 +257,6 @@ func toolName(raw json.Value) string {
 	return t.Name + t.Function.Name
 }
 
-// items returns the entries of a content that may be a string, a list or absent.
 func items(raw json.Value) []json.Value {
 	switch raw.Kind() {
 	case '"', '{':
@@ -290,7 +269,6 @@ func items(raw json.Value) []json.Value {
 	return nil
 }
 
-// textOf returns the text of a string, of a text block, or of a list of these.
 func textOf(raw json.Value) string {
 	switch raw.Kind() {
 	case '"':
@@ -313,8 +291,7 @@ func textOf(raw json.Value) string {
 	return ""
 }
 
-// splitMarker returns a block without its cache_control, and whether it had one. The other bytes stay
-// as they are, so that equal content stays equal.
+// splitMarker removes cache_control from a block. The other bytes do not change, so that equal content stays equal.
 func splitMarker(raw json.Value) (json.Value, bool) {
 	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw, false

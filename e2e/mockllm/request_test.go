@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// No input may make the mock panic, and removing the cache marker of a block must leave the rest of the
-// block.
+// No input may make the mock panic. Without its cache marker, the rest of a block must stay.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"messages":[{"role":"user","content":"go"}]}`, `{"system":[{"cache_control":{},"text":"\ud800"}],"messages":[]}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A Server answers requests from its script. All methods are safe for concurrent use.
+// All methods of a Server are safe for concurrent use.
 type Server struct {
 	http *httptest.Server
 	stop chan struct{} // closed by Close, which ends delays and hangs
@@ -35,47 +35,42 @@ func Start() *Server {
 	return s
 }
 
-// URL returns the base address, without a path.
 func (s *Server) URL() string { return s.http.URL }
 
-// Close ends the running requests and the server.
 func (s *Server) Close() {
 	close(s.stop)
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// AddRule adds a rule after the existing ones. The first matching rule answers.
+// The first matching rule answers a request. AddRule adds a rule after the existing ones.
 func (s *Server) AddRule(r Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(s.rules, r)
 }
 
-// Enqueue adds steps to the queue, which answers the requests that no rule matches. If the queue is
-// empty, the request is refused, and so its test fails.
+// The queue answers the requests that no rule matches. If the queue is empty, the request is refused, and so
+// its test fails.
 func (s *Server) Enqueue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, steps...)
 }
 
-// Requests returns the requests that have arrived so far, in order.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// Abandoned returns a channel that is closed when the next client gives up its request before the answer
-// begins.
+// The channel is closed when the next client gives up its request before the answer begins.
 func (s *Server) Abandoned() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.abandoned
 }
 
-// Reset forgets rules, queue, requests, the simulated cache and the bound thinking.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +116,8 @@ func dialectOf(r *http.Request) (Dialect, bool) {
 	return "", false
 }
 
-// accept records a request and chooses its answer. One lock covers both, so that the order of arrival,
-// the order of the queue and the cache agree.
+// The order of arrival, the order of the queue and the cache must agree. So one lock covers the recording and
+// the choice of the answer.
 func (s *Server) accept(req *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +164,6 @@ func (s *Server) choose(req *Request) Step {
 	return step
 }
 
-// ruleFor returns the first rule that matches, or nil.
 func (s *Server) ruleFor(req *Request) *Rule {
 	for i := range s.rules {
 		if s.rules[i].Match(req) {
@@ -179,7 +173,6 @@ func (s *Server) ruleFor(req *Request) *Rule {
 	return nil
 }
 
-// wait waits for the delay of a step. It returns false if the client or the server has gone.
 func (s *Server) wait(r *http.Request, step Step) bool {
 	if step.Until != nil {
 		step.Until(r.Context())

@@ -34,7 +34,6 @@ func start(t *testing.T) *Server {
 	return s
 }
 
-// post sends a request and returns the open response.
 func post(t *testing.T, s *Server, path, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+path, strings.NewReader(body))
@@ -49,7 +48,6 @@ func post(t *testing.T, s *Server, path, body string) *http.Response {
 	return res
 }
 
-// stream reads the data of all events, and the error that ended them.
 func stream(t *testing.T, res *http.Response) (data []json.Value, err error) {
 	t.Helper()
 	lines := bufio.NewScanner(res.Body)

@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
-// A play is a session with one event.
 type play struct {
 	name string
 	run  func(*world)
@@ -157,7 +156,6 @@ func playFork(w *world) {
 	w.wholeArcs(w.newest(f))
 }
 
-// png is an image of one pixel.
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func playImage(w *world) {
@@ -193,7 +191,7 @@ func playSteer(w *world) {
 	w.wholeArcs(w.newest(s))
 }
 
-// A queued prompt begins a turn of its own.
+// A queued prompt begins another turn.
 func playQueue(w *world) {
 	s := w.session(large)
 	w.interject(s, "queue", mockllm.Say("Read."), mockllm.Say("Answered."))
@@ -206,7 +204,6 @@ func playQueue(w *world) {
 	w.extends(requests)
 }
 
-// interject sends a prompt while the model answers another one with a call. further holds the model's later answers.
 func (w *world) interject(s *opencode2.Session, delivery string, further ...mockllm.Step) {
 	w.t.Helper()
 	sent := make(chan struct{})
@@ -220,7 +217,6 @@ func (w *world) interject(s *opencode2.Session, delivery string, further ...mock
 	check(w.t, errors.Join(err, s.Wait(w.ctx)))
 }
 
-// await waits until the session's first request has arrived.
 func (w *world) await(s *opencode2.Session) {
 	w.t.Helper()
 	for len(w.requests(s)) == 0 {
@@ -276,7 +272,7 @@ func playStoppedHost(w *world) {
 	w.withoutHost(func(w *world) error { return w.user.StopHost(w.ctx) })
 }
 
-// withoutHost ends the host between two turns. The shim starts the next one.
+// The host ends between two turns. The shim starts the next host.
 func (w *world) withoutHost(end func(*world) error) {
 	w.t.Helper()
 	s := w.session(large)
@@ -297,7 +293,7 @@ func playRestart(w *world) {
 	w.extends(w.requests(s))
 }
 
-// A hidden historian works in a session of its own. Its requests have no tools.
+// The requests of a hidden historian have no tools.
 func TestHistorian(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `{"historian": {"model": "`+other+`"}}`)

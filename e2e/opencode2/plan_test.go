@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A planned step is a step of the wire as the host has planned it, with the fields that reach the provider.
+// A plannedStep is a step of the wire as the host has planned it, with the fields that reach the provider.
 type plannedStep struct {
 	Message entry   `json:"message"`
 	Results []entry `json:"results"`
@@ -30,7 +30,7 @@ type entry struct {
 	} `json:"content"`
 }
 
-// sentAsPlanned checks that each pass of a trace has a request with exactly the planned contents, in order.
+// Each pass of a trace must have a request with exactly the planned contents, in order.
 func (w *world) sentAsPlanned(path string) {
 	w.t.Helper()
 	trace, err := os.ReadFile(path)
@@ -89,7 +89,7 @@ func planOf(wire []json.Value) (contents []string, err error) {
 	return contents, nil
 }
 
-// resultText is the text of a result, if it is one text. OpenCode writes other values in a form of its own.
+// OpenCode encodes all other values in a form that the test does not check.
 func resultText(kind string, value json.Value) (text string) {
 	if kind == "text" && json.Unmarshal(value, &text) == nil {
 		return " " + text

@@ -22,29 +22,24 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Variable names the directory with the source of a beta of OpenCode 2.
 const Variable = "MAGICCTX_OPENCODE2"
 
-// password is the one that the server asks for.
 const password = "pw"
 
 // startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
 const startTimeout = 90 * time.Second
 
-// Options describe the OpenCode to start. The fields Config and Inline, which version 1 has, are not used.
+// The fields Config and Inline, which OpenCode 1 has, are not used.
 type Options struct {
 	opencodetest.Options
-	// Source is the directory with the source of the beta. If it is empty, the fake is started.
-	Source string
-	// Compacts switches OpenCode's own compaction on.
-	Compacts bool
-	// TerminalPlugins are the paths of plugins for the beta's terminals.
+	// If Source is empty, the fake is started. Otherwise Source is the directory with the source of the beta.
+	Source          string
+	Compacts        bool
 	TerminalPlugins []string
 }
 
 type object = map[string]any
 
-// A Server is a running server of OpenCode 2.
 type Server struct {
 	PID     int
 	options Options
@@ -55,7 +50,7 @@ type Server struct {
 	done    chan struct{} // closed when the process has ended
 }
 
-// Start starts OpenCode and waits until it answers. The process ends with Stop, and is killed if ctx ends.
+// Start waits until OpenCode answers. The process ends with Stop, or is killed when ctx ends.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.writeConfig(); err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
@@ -108,7 +103,6 @@ func (o Options) bun(ctx context.Context, dir string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// Terminal opens a session on a terminal, which is a process of its own.
 func (s *Server) Terminal(ctx context.Context, session *Session, size pitest.Size) (*pitest.Terminal, error) {
 	return pitest.OnTerminal(ctx, s.options.command(ctx, "--server", s.base, "--session", session.ID, s.project), size)
 }
@@ -119,7 +113,6 @@ func (s *Server) isReady(ctx context.Context) bool {
 	return s.Call(ctx, http.MethodGet, "/api/health", nil, nil) == nil
 }
 
-// models are the models of the mock provider.
 var models = []string{opencodetest.ClaudeModel, opencodetest.OtherClaudeModel, opencodetest.SmallModel}
 
 func (o Options) writeConfig() error {
@@ -163,10 +156,8 @@ func (o Options) writeConfig() error {
 	return nil
 }
 
-// Output returns everything that the process has printed.
 func (s *Server) Output() string { return s.out.String() }
 
-// Stop asks the process to end, and kills it if that takes too long.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop opencode 2: %w", err)
@@ -183,7 +174,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Call calls the HTTP API. It decodes the member data of the answer into out, unless out is nil.
+// If out is not nil, Call decodes the member data of the answer into out.
 func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
 	raw, err := s.request(ctx, method, path, in)
 	if err != nil || out == nil {
@@ -201,7 +192,6 @@ func (s *Server) Call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// request returns the whole answer.
 func (s *Server) request(ctx context.Context, method, path string, in any) ([]byte, error) {
 	var body io.Reader
 	if in != nil {
@@ -229,7 +219,6 @@ func (s *Server) request(ctx context.Context, method, path string, in any) ([]by
 	return raw, nil
 }
 
-// output collects what the process prints.
 type output struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer

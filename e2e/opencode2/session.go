@@ -10,13 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Session is a session of OpenCode 2.
 type Session struct {
 	server *Server
 	ID     string `json:"id"`
 }
 
-// A Message is a stored message, with the fields that tests need.
 type Message struct {
 	ID      string     `json:"id"`
 	Type    string     `json:"type"`
@@ -27,7 +25,6 @@ type Message struct {
 	Error   json.Value `json:"error"`
 }
 
-// A Part is a part of an answer.
 type Part struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text"`
@@ -35,7 +32,7 @@ type Part struct {
 	State json.Value `json:"state"`
 }
 
-// Create creates a session that asks a model, named "provider/model".
+// The model is named "provider/model".
 func (s *Server) Create(ctx context.Context, model string) (*Session, error) {
 	created := &Session{server: s}
 	in := object{"title": "a session", "location": object{"directory": s.project}, "model": ref(model)}
@@ -52,7 +49,6 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.post(ctx, "rename", object{"title": title}, nil)
 }
 
-// Open returns the session with that id, for example after a restart.
 func (s *Server) Open(id string) *Session { return &Session{s, id} }
 
 func (s *Session) post(ctx context.Context, what string, in, out any) error {
@@ -67,8 +63,8 @@ func (m Message) Err() error {
 	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
-// Send sends a prompt, and does not wait for its answer. The beta expects the prompt's fields in the member "prompt",
-// the releases expect them beside the other members.
+// Send does not wait for the answer. The beta expects the prompt's fields in the member "prompt"; the releases
+// expect them among the other members.
 func (s *Session) Send(ctx context.Context, text string, more object) error {
 	prompt := object{"text": text}
 	for name, v := range more {
@@ -81,10 +77,8 @@ func (s *Session) Send(ctx context.Context, text string, more object) error {
 	return s.post(ctx, "prompt", in, nil)
 }
 
-// Wait waits until the session is idle.
 func (s *Session) Wait(ctx context.Context) error { return s.post(ctx, "wait", object{}, nil) }
 
-// Prompt sends a prompt and waits for the end of its turn.
 func (s *Session) Prompt(ctx context.Context, text string) error {
 	if err := s.Send(ctx, text, nil); err != nil {
 		return err
@@ -92,7 +86,6 @@ func (s *Session) Prompt(ctx context.Context, text string) error {
 	return s.Wait(ctx)
 }
 
-// Messages returns the stored messages, oldest first.
 func (s *Session) Messages(ctx context.Context) (all []Message, err error) {
 	const most = 200 // the largest page
 	for query := fmt.Sprintf("?order=asc&limit=%d", most); ; {
@@ -118,7 +111,6 @@ func (s *Session) Messages(ctx context.Context) (all []Message, err error) {
 	}
 }
 
-// Newest returns the newest stored message, or none in an empty session.
 func (s *Session) Newest(ctx context.Context) (m Message, err error) {
 	var all []Message
 	if err := s.server.Call(ctx, http.MethodGet, "/api/session/"+s.ID+"/message?order=desc&limit=1", nil, &all); err != nil || len(all) == 0 {
@@ -127,17 +119,16 @@ func (s *Session) Newest(ctx context.Context) (m Message, err error) {
 	return all[0], nil
 }
 
-// Interrupt ends the running turn.
 func (s *Session) Interrupt(ctx context.Context) error {
 	return s.post(ctx, "interrupt", object{}, nil)
 }
 
-// Revert stages the removal of a message and of all later ones. The next prompt makes it final.
+// Revert removes a message and all later ones. The next prompt makes the removal final.
 func (s *Session) Revert(ctx context.Context, message string) error {
 	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
 }
 
-// Fork copies the session up to a message, without that message. If message is empty, it copies all messages.
+// Fork copies the messages before this message, or all messages if it is empty.
 func (s *Session) Fork(ctx context.Context, message string) (*Session, error) {
 	in := object{}
 	if message != "" {
@@ -147,20 +138,16 @@ func (s *Session) Fork(ctx context.Context, message string) (*Session, error) {
 	return copied, s.post(ctx, "fork", in, copied)
 }
 
-// Switch makes another model answer the next prompts.
 func (s *Session) Switch(ctx context.Context, model string) error {
 	return s.post(ctx, "model", object{"model": ref(model)}, nil)
 }
 
-// Compact asks for a compaction.
 func (s *Session) Compact(ctx context.Context) error { return s.post(ctx, "compact", object{}, nil) }
 
-// Shell runs a command of the user.
 func (s *Session) Shell(ctx context.Context, command string) error {
 	return s.post(ctx, "shell", object{"command": command}, nil)
 }
 
-// Synthetic adds a text that nobody has typed.
 func (s *Session) Synthetic(ctx context.Context, text string) error {
 	return s.post(ctx, "synthetic", object{"text": text, "resume": false}, nil)
 }

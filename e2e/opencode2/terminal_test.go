@@ -19,7 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// newTerminalWorld skips the test without a beta: the fake has no terminal.
+// The fake has no terminal, so without a beta the test is skipped.
 func newTerminalWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, stage.WithoutHistorian)
@@ -29,8 +29,8 @@ func newTerminalWorld(t *testing.T) *world {
 	return w
 }
 
-// likeARelease adds to the beta those members of a release that both halves use. The beta's own toasts, dialogs, keymap
-// and renderer still do the drawing.
+// The beta lacks some members of a release that the shim uses. likeARelease adds them. The beta's own toasts,
+// dialogs, keymap and renderer still draw the screen.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))
@@ -43,7 +43,6 @@ func (w *world) likeARelease() {
 	)
 }
 
-// A screen is a terminal with an open session.
 type screen struct {
 	*world
 	*pitest.Terminal
@@ -64,7 +63,6 @@ func (w *world) terminal(s *opencode2.Session, size pitest.Size) screen {
 	return screen{w, t}
 }
 
-// wait waits until the screen shows all words.
 func (s screen) wait(words ...string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
@@ -74,7 +72,7 @@ func (s screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A person sees the status line and the toasts, and runs the commands without a turn of the model.
+// A user sees the status line and the toasts, and runs the commands without a turn of the model.
 func TestTerminal(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.likeARelease()
@@ -193,7 +191,6 @@ func (s screen) open(title string) {
 	check(s.t, s.Type("\r"))
 }
 
-// panel returns what the host has written for the screen.
 func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	w.t.Helper()
 	raw, err := w.user.Host(w.ctx, "status", s.ID, "--json")
@@ -206,8 +203,7 @@ func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	return st.Panel
 }
 
-// run runs a command of magicctx. It adds a blank, because OpenCode would otherwise offer a completion, and the return
-// key would accept it.
+// OpenCode offers a completion, and the return key would accept it. A blank after the command prevents this.
 func (s screen) run(command string, words ...string) {
 	s.t.Helper()
 	check(s.t, s.Type(command+" "))
@@ -216,8 +212,8 @@ func (s screen) run(command string, words ...string) {
 	s.wait(words...)
 }
 
-// factsOf returns the facts that `magicctx-host status` prints of a session, as a sentence each: "busts: 1 in 17 requests".
-// It leaves out facts with the age of something.
+// factsOf returns the facts that `magicctx-host status` prints, for example "busts: 1 in 17 requests". It
+// leaves out facts with the age of something.
 func factsOf(printed []byte) (facts []string) {
 	for _, m := range regexp.MustCompile(`(?m)^ ([a-z][a-z ]{10}) (\S.*(?:\n {13}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
 		if text := joined(m[2]); !strings.Contains(text, " ago") {
@@ -232,7 +228,8 @@ func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }
 
-// The beta itself has no calls between the halves. The half says so in its log, and the terminal works.
+// The beta cannot carry calls from the plugin's half in the terminal to the half in the server. The half in the
+// terminal says so in its log, and the terminal works.
 func TestTerminalOfTheBeta(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.options.TerminalPlugins = []string{filepath.Join(filepath.Dir(product.Shim), "tui.js")}

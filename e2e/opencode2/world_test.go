@@ -33,15 +33,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// The models of the tests.
 const (
 	large = opencodetest.ClaudeModel
-	// small has a window that a few outputs fill.
+	// A few outputs fill the window of small.
 	small = opencodetest.SmallModel
 	other = opencodetest.OtherClaudeModel
 )
 
-// A world is a user with a project, an OpenCode 2 and a scripted provider.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -111,14 +109,12 @@ func (w *world) session(model string) *opencode2.Session {
 	return s
 }
 
-// say plays one turn: the steps answer the prompt.
 func (w *world) say(s *opencode2.Session, text string, steps ...mockllm.Step) {
 	w.t.Helper()
 	w.mock.Enqueue(steps...)
 	check(w.t, s.Prompt(w.ctx, text))
 }
 
-// requests returns the requests of a session, without those of other agents.
 func (w *world) requests(s *opencode2.Session) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool {
 		return r.Header.Get("X-Opencode-Session") != s.ID && r.Session() != s.ID || r.Rule != ""
@@ -140,7 +136,6 @@ func read(id, file string) mockllm.Block {
 
 func calls(blocks ...mockllm.Block) mockllm.Step { return mockllm.Step{Blocks: blocks} }
 
-// text returns all texts of a request's messages.
 func text(r *mockllm.Request) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
@@ -160,7 +155,7 @@ func (w *world) wants(r *mockllm.Request, parts ...string) {
 	}
 }
 
-// wholeArcs checks that each call of a request has its result, and each result its call.
+// Each call of a request must have its result, and each result its call.
 func (w *world) wholeArcs(r *mockllm.Request) {
 	w.t.Helper()
 	open := map[string]int{}
@@ -181,7 +176,7 @@ func (w *world) wholeArcs(r *mockllm.Request) {
 	}
 }
 
-// extends checks that each request of a session begins with the request before it.
+// Each request of a session must begin with the request before it.
 func (w *world) extends(requests []*mockllm.Request) {
 	w.t.Helper()
 	for i := 1; i < len(requests); i++ {
@@ -202,7 +197,6 @@ func at(blocks []mockllm.PromptBlock, i int) string {
 	return string(blocks[i].JSON)
 }
 
-// status returns the host's view of a session.
 func (w *world) status(s *opencode2.Session) schema.SessionStatus {
 	w.t.Helper()
 	all, err := w.user.Status(w.ctx)
@@ -216,10 +210,9 @@ func (w *world) status(s *opencode2.Session) schema.SessionStatus {
 	return schema.SessionStatus{}
 }
 
-// traces is the directory of the traces, if the host writes any.
 func (w *world) traces() string { return filepath.Join(w.user.Home.Root, "traces") }
 
-// replay runs the recorded connections again. Each bust must have a reason, and no wire may break a rule.
+// A replay must find a reason for each bust, and no wire that breaks a rule.
 func (w *world) replay() {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.traces(), "*.jsonl"))
@@ -250,7 +243,6 @@ func (w *world) replay() {
 
 var record = flag.String("record", "", "write the trace of the sessions to this file")
 
-// killHost kills the running host. The shim starts the next one.
 func (w *world) killHost() error {
 	status, err := w.user.Status(w.ctx)
 	if err != nil {

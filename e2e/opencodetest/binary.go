@@ -8,14 +8,11 @@ import (
 	"runtime"
 )
 
-// ErrNotInstalled means that OpenCode is not in the repository's node_modules.
 var ErrNotInstalled = errors.New("opencode is not installed, run npm ci in the repository")
 
-// Binary returns OpenCode's executable in the node_modules of the repository at repo, or
-// ErrNotInstalled.
-//
-// The package opencode-ai has a launcher, which is a link made by its install script. If install
-// scripts are switched off, that link is missing, so Binary looks into the package of the platform.
+// Binary returns OpenCode's executable in the node_modules of the repository at repo. The launcher of
+// opencode-ai is a link that its install script makes. Without install scripts the link is missing, so Binary
+// looks into the package of the platform.
 func Binary(repo string) (string, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {
@@ -35,9 +32,8 @@ func Binary(repo string) (string, error) {
 	return "", fmt.Errorf("%w (no %s in %s)", ErrNotInstalled, packages[0], modules)
 }
 
-// platformPackages returns the packages that may hold the executable, best first. npm chooses packages only by
-// operating system and architecture (x64, arm64). So it may install the variants for older processors and for musl, with or without
-// the main one.
+// npm chooses packages only by operating system and architecture (x64, arm64). So it may install the variants
+// for older processors and for musl, with or without the main one. The best package comes first.
 func platformPackages(goos, goarch string) []string {
 	system := map[string]string{"windows": "windows"}[goos]
 	if system == "" {

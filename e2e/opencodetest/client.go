@@ -26,20 +26,17 @@ func newClient(base, directory string) *Client {
 	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
 }
 
-// A Session is OpenCode's description of a session, with the fields that tests need.
 type Session struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	ParentID string `json:"parentID"`
 }
 
-// A Message is a stored message with its parts.
 type Message struct {
 	Info  Info   `json:"info"`
 	Parts []Part `json:"parts"`
 }
 
-// Info describes a message.
 type Info struct {
 	ID      string     `json:"id"`
 	Role    string     `json:"role"`
@@ -51,7 +48,6 @@ type Info struct {
 	} `json:"error"`
 }
 
-// Part is a part of a message, with the fields that tests need.
 type Part struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -72,7 +68,6 @@ func (m Message) Err() error {
 	return fmt.Errorf("%s: %s", m.Info.Error.Name, m.Info.Error.Data)
 }
 
-// Text returns the text parts, joined by newlines.
 func (m Message) Text() string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -83,8 +78,7 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// NewSession describes a session to create. If it has no title, OpenCode asks the small model for one
-// during the first turn.
+// If a session has no title, OpenCode asks the small model for one during the first turn.
 type NewSession struct {
 	Title    string `json:"title,omitempty"`
 	ParentID string `json:"parentID,omitempty"`
@@ -95,12 +89,10 @@ func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, erro
 	return out, c.Call(ctx, http.MethodPost, "/session", s, &out)
 }
 
-// Prompt describes a prompt.
 type Prompt struct {
-	Text string
-	// Files are attached to the text.
+	Text  string
 	Files []File
-	// Model is "provider/model". If it is empty, the session's own model answers.
+	// Model is "provider/model". If it is empty, the session's model answers.
 	Model string
 	Agent string
 	// Variant is a reasoning effort, for example "high".
@@ -109,7 +101,7 @@ type Prompt struct {
 	NoReply bool
 }
 
-// A File is an attachment. Its URL may be a data URL.
+// The URL of a File may be a data URL.
 type File struct{ Mime, Name, URL string }
 
 func (p Prompt) body() object {
@@ -133,8 +125,7 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt sends a prompt, waits for the whole turn and returns its last message. If the turn failed, it
-// returns an error.
+// Prompt waits for the whole turn and returns its last message. If the turn failed, it returns an error.
 func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message, error) {
 	var out Message
 	if err := c.Call(ctx, http.MethodPost, "/session/"+session+"/message", p.body(), &out); err != nil {
@@ -146,29 +137,25 @@ func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message,
 	return out, nil
 }
 
-// PromptAsync sends a prompt and returns at once.
 func (c *Client) PromptAsync(ctx context.Context, session string, p Prompt) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/prompt_async", p.body(), nil)
 }
 
-// Abort stops the running turn.
 func (c *Client) Abort(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/abort", object{}, nil)
 }
 
-// Revert takes a session back to the point before a message. The next prompt deletes the messages after
-// that point.
+// Revert goes back to the point before a message. The next prompt deletes the later messages.
 func (c *Client) Revert(ctx context.Context, session, message string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/revert", object{"messageID": message}, nil)
 }
 
-// Unrevert takes a revert back. It is possible until the next prompt.
+// Unrevert works until the next prompt.
 func (c *Client) Unrevert(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/unrevert", object{}, nil)
 }
 
-// Fork copies a session up to a message, without that message. If message is empty, it copies the whole
-// session. All ids in the copy are new.
+// Fork copies the messages before this message, or all messages if it is empty. All ids in the copy are new.
 func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {
 	body := object{}
 	if message != "" {
@@ -178,19 +165,17 @@ func (c *Client) Fork(ctx context.Context, session, message string) (Session, er
 	return out, c.Call(ctx, http.MethodPost, "/session/"+session+"/fork", body, &out)
 }
 
-// Summarize runs OpenCode's own compaction and waits for it.
 func (c *Client) Summarize(ctx context.Context, session, model string) error {
 	provider, id, _ := strings.Cut(model, "/")
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/summarize", object{"providerID": provider, "modelID": id}, nil)
 }
 
-// Messages returns all messages of a session, oldest first.
 func (c *Client) Messages(ctx context.Context, session string) ([]Message, error) {
 	var out []Message
 	return out, c.Call(ctx, http.MethodGet, "/session/"+session+"/message", nil, &out)
 }
 
-// Call makes one request and decodes the answer into out, unless out is nil.
+// If out is not nil, Call decodes the answer into out.
 func (c *Client) Call(ctx context.Context, method, route string, body, out any) error {
 	res, err := c.do(ctx, method, route, body)
 	if err != nil {
@@ -235,14 +220,13 @@ func (c *Client) do(ctx context.Context, method, route string, body any) (*http.
 	return res, nil
 }
 
-// An Event is one event of the project's event bus.
 type Event struct {
 	Type       string     `json:"type"`
 	Properties json.Value `json:"properties"`
 }
 
-// Events subscribes to the event bus and returns once OpenCode has confirmed. The sequence ends with
-// ctx, or when the caller leaves its loop.
+// Events returns when OpenCode has confirmed the subscription. The sequence ends with ctx, or when the caller
+// leaves its loop.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	res, err := c.do(ctx, http.MethodGet, "/event", nil) //nolint:bodyclose // closed when the loop over the events ends
@@ -283,5 +267,4 @@ func nextEvent(lines *bufio.Reader) (e Event, err error) {
 	}
 }
 
-// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -5,35 +5,29 @@ import (
 	"maps"
 )
 
-// The models of the mock provider. OpenCode treats the first three as Claude because of their ids, and
-// then sets cache breakpoints. The ids name a version that does not bind thinking. Without a version,
-// magicctx would have to assume that the model binds it.
+// OpenCode knows the first three models as Claude by their ids, and then sets cache breakpoints. Their version
+// does not bind thinking. Without a version, magicctx would have to assume that a model binds it.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"
 
-	ClaudeModel = AnthropicProvider + "/claude-mock-5-0"
-	// OtherClaudeModel is a second model of ClaudeModel's kind.
+	ClaudeModel      = AnthropicProvider + "/claude-mock-5-0"
 	OtherClaudeModel = AnthropicProvider + "/claude-other-5-0"
 	// SmallModel writes the titles.
 	SmallModel = AnthropicProvider + "/claude-mini-5-0"
-	// BindingModel and OtherBindingModel belong to a generation that binds thinking to the conversation
-	// before it. OpenCode recognises them by their ids.
+	// BindingModel and OtherBindingModel bind thinking. OpenCode knows them by their ids.
 	BindingModel      = AnthropicProvider + "/claude-fable-5-1"
 	OtherBindingModel = AnthropicProvider + "/claude-fable-5-2"
 
-	GPTModel = OpenAIProvider + "/gpt-mock"
-	// SmallGPTModel is a second model of GPTModel's provider.
+	GPTModel      = OpenAIProvider + "/gpt-mock"
 	SmallGPTModel = OpenAIProvider + "/gpt-mini"
 )
 
-// Limits are a model's limits in tokens.
 type Limits struct {
 	Context int `json:"context"`
 	Output  int `json:"output"`
 }
 
-// DefaultLimits are the limits of a usual Claude model.
 var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 
 type object = map[string]any

@@ -21,8 +21,8 @@ type Home struct {
 	Temp    string
 }
 
-// NewHome creates a home below root. Keep root short: sockets are created below it, and on some systems
-// the path of a Unix socket is limited to 104 bytes.
+// root should be short: sockets are created below it, and on some systems the path of a Unix socket has at most
+// 104 bytes.
 func NewHome(root string) (*Home, error) {
 	h := &Home{
 		Root: root, Config: filepath.Join(root, "config"), Data: filepath.Join(root, "data"), Cache: filepath.Join(root, "cache"),
@@ -39,15 +39,14 @@ func NewHome(root string) (*Home, error) {
 	return h, nil
 }
 
-// LogDir is the directory of OpenCode's logs.
 func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log") }
 
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
-// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK into every config
-// directory, also a project's .opencode, and loads plugins only after that. This takes three times as long as
-// OpenCode's own start, and more than a minute if no registry answers. If there is a node_modules and a lock file that
-// lists the dependency, OpenCode assumes that the SDK is installed.
+// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK into every
+// config directory, also a project's .opencode, and loads plugins only after that. This takes three times as
+// long as OpenCode's own start, and more than a minute if no registry answers. If there is a node_modules and a
+// lock file that lists the dependency, OpenCode assumes that the SDK is installed.
 func SkipDependencyInstall(dir string) error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}
@@ -70,14 +69,12 @@ func (h *Home) writeConfig(config map[string]any) error {
 	return writeJSON(filepath.Join(h.configDir(), "opencode.json"), config)
 }
 
-// foreignPrefixes are prefixes of the caller's environment variables that would bring the caller's own
-// setup, or a real provider's key, into the test.
+// The caller's variables with these prefixes would bring the caller's setup, or a real provider's key, into the test.
 var foreignPrefixes = []string{
 	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "PI_", "AI_AGENT", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }
 
-// Env returns the environment of a process that lives in h and works in dir. The entries of extra
-// ("KEY=value") override others.
+// The entries of extra ("KEY=value") override others.
 func (h *Home) Env(dir string, extra ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return slices.ContainsFunc(foreignPrefixes, func(p string) bool { return strings.HasPrefix(entry, p) })

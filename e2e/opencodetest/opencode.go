@@ -17,44 +17,38 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Options describe the OpenCode to start.
 type Options struct {
-	// Repo is the root of the repository, which has the node_modules.
 	Repo string
-	// Home holds the user's files. Several processes may share one.
-	Home *Home
-	// Project is the working directory.
+	// Several processes may share one Home.
+	Home    *Home
 	Project string
-	// MockURL is the address of the mock provider.
 	MockURL string
-	// Plugins are entries of OpenCode's `plugin` list. An entry is a spec or [spec, options].
+	// An entry of OpenCode's `plugin` list is a spec or [spec, options].
 	Plugins []any
 	// Limits apply to all models. The zero value means DefaultLimits.
 	Limits Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]Limits
-	// FlatPrices makes reading from the provider's cache as expensive as writing to it, so that every
-	// bust pays off. Otherwise the prices are those of a Claude Sonnet.
+	// With FlatPrices, reading from the cache costs as much as writing, so every bust pays off. Otherwise the
+	// prices are those of a Claude Sonnet.
 	FlatPrices bool
-	// ReadPrice is the price of reading a million tokens from the cache, in $. 0 means the price of a Claude Sonnet,
-	// 0.3.
+	// ReadPrice is the price of reading a million tokens from the cache, in $. 0 means the price of a Claude
+	// Sonnet, 0.3.
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
-	// Env holds additional environment entries ("KEY=value").
-	Env []string
-	// Inline passes the generated configuration in an environment variable and without a list of plugins, so that the
-	// files in the home are only the user's.
+	Env    []string
+	// Inline passes the generated configuration in an environment variable, without a list of plugins. Then the
+	// home holds only the user's files.
 	Inline bool
 }
 
-// startTimeout is generous: a cold start takes 2-7 s on a loaded 2-core machine.
+// A cold start takes 2-7 s on a loaded 2-core machine.
 const startTimeout = 90 * time.Second
 
-// stopTimeout is the time that a process may take to obey SIGTERM. It usually needs 0.1 s.
+// A process usually needs 0.1 s to obey SIGTERM.
 const stopTimeout = 5 * time.Second
 
-// An OpenCode is a running `opencode serve`.
 type OpenCode struct {
 	*Client
 	PID int
@@ -64,8 +58,8 @@ type OpenCode struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// Start starts OpenCode and waits until it listens. OpenCode loads the plugins at the first request for
-// the project. The process ends with Stop, and is killed if ctx ends.
+// Start waits until OpenCode listens. OpenCode loads the plugins at the first request for the project. The
+// process ends with Stop, or is killed when ctx ends.
 func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -121,7 +115,6 @@ func Screen(ctx context.Context, o Options) (*exec.Cmd, *Client, error) {
 	return cmd, newClient("http://127.0.0.1:"+strconv.Itoa(port), o.Project), nil
 }
 
-// FreePort returns a port at which nothing listens.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,8 +124,6 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// configure hands the generated configuration to OpenCode. It returns the environment entries of the
-// process.
 func (o Options) configure() ([]string, error) {
 	c := config(o.MockURL, o)
 	if !o.Inline {
@@ -143,8 +134,7 @@ func (o Options) configure() ([]string, error) {
 	return append(slices.Clone(o.Env), "OPENCODE_CONFIG_CONTENT="+string(content)), err
 }
 
-// Run runs `opencode run` with arguments until it ends. It returns what the process has
-// printed to its standard output, and its exit code.
+// Run waits for the end of `opencode run`. It returns standard output and the exit code.
 func Run(ctx context.Context, o Options, args ...string) (stdout string, code int, err error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -166,10 +156,9 @@ func Run(ctx context.Context, o Options, args ...string) (stdout string, code in
 	return string(out), cmd.ProcessState.ExitCode(), nil
 }
 
-// Output returns everything that the process has printed.
 func (o *OpenCode) Output() string { return o.output.String() }
 
-// Stop asks the process to end, kills it if that takes too long, and waits for it.
+// Stop asks the process to end, kills a process that takes too long, and waits for the end.
 func (o *OpenCode) Stop() error {
 	if err := o.cmd.Process.Signal(terminate); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop opencode: %w", err)
@@ -186,7 +175,6 @@ func (o *OpenCode) Stop() error {
 	return nil
 }
 
-// output collects the output of the process and finds the address in it.
 type output struct {
 	listening chan string // receives the address once
 

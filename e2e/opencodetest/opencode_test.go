@@ -14,7 +14,6 @@ import (
 
 const repo = "../.."
 
-// start runs OpenCode in a fresh home and a git project with one file.
 func start(t *testing.T) (*OpenCode, *mockllm.Server, string) {
 	t.Helper()
 	if testing.Short() {

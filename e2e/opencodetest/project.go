@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// NewProject creates a git project at dir with the given files (path to content) in one commit. The
-// commit is the same on every machine and at every time. So OpenCode's project id is the same as well,
-// because OpenCode takes it from the first commit.
+// NewProject creates a git project with these files (path to content) in one commit. The commit is the same
+// everywhere. OpenCode takes its project id from the first commit, so the id is the same, too.
 func NewProject(ctx context.Context, dir string, files map[string]string) error {
 	for name, content := range files {
 		path := filepath.Join(dir, name)

@@ -1,4 +1,4 @@
-// Opens every page of a directory as people will, and says what is wrong with it.
+// Opens every page of a directory as people will, and prints what is wrong.
 //
 //   node browse.mjs CHROMIUM PAGES SCREENS
 import { mkdirSync, readdirSync } from "node:fs"
@@ -8,8 +8,8 @@ import { launch } from "./chrome.mjs"
 
 const [executablePath, pages, screens] = process.argv.slice(2)
 
-// The sizes of a phone, of half a screen and of a laptop. A dark page behaves like a light one, so only its layout and
-// its first sentence are checked.
+// The sizes of a phone, of half a screen and of a laptop. A dark page behaves like a light one, so only its
+// layout and its first sentence are checked.
 const views = [[360, 800, "light"], [800, 900, "dark"], [1280, 900, "light"]]
 
 mkdirSync(screens, { recursive: true })
@@ -127,7 +127,6 @@ async function keyboardProblems(page) {
   return found
 }
 
-/** The pointer chooses the pass below it. */
 async function pointerProblems(page) {
   const plot = page.locator(".session:not([hidden]) .plot.context")
   await plot.scrollIntoViewIfNeeded()
@@ -140,7 +139,6 @@ async function pointerProblems(page) {
   return isShown ? [] : [`the pointer at the left edge shows a pass after ${most}`]
 }
 
-/** Choosing a session shows that one alone. */
 async function sessionProblems(page, view) {
   const links = page.locator("nav a")
   const n = await links.count()

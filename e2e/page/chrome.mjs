@@ -1,10 +1,8 @@
-// Starts the browser of the other scripts.
 import { chromium } from "playwright-core"
 
 // Containers have little shared memory.
 const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
 
-/** Starts a browser with a profile of its own. */
 export const launch = (executablePath) => chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
 
 /** Adds to problems each thing that a page of the dashboard must never do. */

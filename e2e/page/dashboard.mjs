@@ -1,4 +1,5 @@
-// Uses the dashboard as a person does, and says what is wrong with it. Prints a line when it has seen the first state.
+// Uses the dashboard as a person does, and prints what is wrong. The script prints a line when it has seen the
+// first state.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
 import { mkdirSync, readFileSync } from "node:fs"

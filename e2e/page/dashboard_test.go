@@ -28,7 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// TestDashboardInBrowser drives the dashboard with the memories of a real database. The test makes up the sessions.
+// The memories come from a real database, and the sessions from the test.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -85,7 +85,6 @@ func TestDashboardInBrowser(t *testing.T) {
 		})
 	}()
 	cmd := exec.CommandContext(ctx, node, filepath.Join(repo, "e2e", "page", "dashboard.mjs"), chromium, <-url, filepath.Join(repo, "bin", "screens"))
-	// The script says when it has seen the first state.
 	out := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = &firstLine{out: out, seen: next}, out
 	err := cmd.Run()
@@ -112,7 +111,6 @@ func TestDashboardInBrowser(t *testing.T) {
 	<-ended
 }
 
-// keeper returns functions that remember which piece the user keeps.
 func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult, error), kept func() []schema.KeptUnit) {
 	var mu sync.Mutex
 	var all []schema.KeptUnit
@@ -131,8 +129,8 @@ func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult,
 		}
 }
 
-// storeSession stores a session of forty requests with hostile names. The second has dropped a call, and the third has
-// put a summary in the place of two messages.
+// storeSession stores a session of forty requests with hostile names. The second has dropped a call, and in the
+// third a summary replaces two messages.
 func storeSession(t *testing.T, dir string) *store.Store {
 	s := storetest.Open(t, dir)
 	for n := 1; n <= 3; n++ {
@@ -181,8 +179,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	return s
 }
 
-// record puts a trace into the data directory. In this trace, the session of storetest has the requests of a recorded
-// session.
+// In this trace, the session of storetest has the requests of a recorded session.
 func record(t *testing.T, repo, dir string) {
 	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
 	storetest.Must(t, err)
@@ -197,7 +194,7 @@ func record(t *testing.T, repo, dir string) {
 	storetest.Must(t, os.WriteFile(filepath.Join(dir, "traces", "1700000000001-1.jsonl"), bytes.ReplaceAll(content, id, []byte(storetest.Key.Session)), 0o600))
 }
 
-// dream stores a run of the dreamer that has archived one memory, and returns that memory.
+// The run of the dreamer has archived one memory, which dream returns.
 func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
 	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
 	_, err := s.Leases.Acquire(ctx, w, "1.1")
@@ -213,7 +210,6 @@ func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
 	return m.ID
 }
 
-// running returns the status of a session with hostile names.
 func running(size string) schema.SessionStatus {
 	return schema.SessionStatus{
 		Session: storetest.Key.Session, Harness: schema.HarnessOpenCode, Directory: hostile, Title: "A " + hostile,
@@ -230,7 +226,6 @@ func running(size string) schema.SessionStatus {
 	}
 }
 
-// A firstLine keeps all that is written, and closes seen at the first line.
 type firstLine struct {
 	out  *strings.Builder
 	seen chan struct{}
@@ -244,7 +239,6 @@ func (w *firstLine) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// tools returns what a test with a browser needs, or skips the test.
 func tools(t *testing.T) (chromium, node, repo string) {
 	t.Helper()
 	repo, err := filepath.Abs(filepath.Join("..", ".."))

@@ -34,7 +34,6 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// replayed writes the page of a committed trace with the real command.
 func replayed(ctx context.Context, t *testing.T, repo, pages, name string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/magicctx-host", "replay",

@@ -1,5 +1,5 @@
-// Watches how the dashboard loses its connection and gets it back. After each expected change, the script prints a
-// line, and waits until it has read a line.
+// Watches how the dashboard loses its connection and connects again. After each expected change, the script
+// prints a line, and then waits for a line.
 //
 //   node reconnect.mjs CHROMIUM URL NEXT SCREENS
 import { join } from "node:path"

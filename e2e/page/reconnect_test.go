@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// When its connection breaks, the page says so and tries again, less and less often. If the dashboard was started
-// again, the page says that a person has to open the new address, and tries no more.
+// If its connection breaks, the page says so and tries again, less and less often. If the dashboard was
+// restarted, the page says that a person has to open the new address, and stops trying.
 func TestDashboardConnectsAgain(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -49,7 +49,7 @@ func TestDashboardConnectsAgain(t *testing.T) {
 	storetest.Must(t, cmd.Wait())
 }
 
-// A wire connects the browser with one dashboard at a time. Its connections break when it is led to another one.
+// A wire connects the browser with one dashboard at a time. When it changes the dashboard, its connections break.
 type wire struct {
 	t        *testing.T
 	listener net.Listener
@@ -105,7 +105,7 @@ func (w *wire) carry(conn net.Conn) {
 	io.Copy(conn, there)
 }
 
-// A served is a running dashboard. path is the rest of the address for the browser, with the token.
+// path is the rest of the address for the browser, with the token.
 type served struct{ address, path string }
 
 func (w *wire) dashboard(ctx context.Context, size string) served {
@@ -132,5 +132,4 @@ func (w *wire) dashboard(ctx context.Context, size string) served {
 	return served{address, path}
 }
 
-// url returns the address at which the browser finds a dashboard while the wire leads to it.
 func (w *wire) url(s served) string { return "http://" + w.listener.Addr().String() + "/" + s.path }

@@ -1,5 +1,5 @@
-// Keeps a piece of a running session with the dashboard, and edits a memory. The script prints a line when both are
-// done, and then waits until the page says that the piece is back.
+// Keeps a piece of a running session with the dashboard, and edits a memory. The script prints a line when both
+// are done, and then waits until the page says that the piece is back.
 //
 //   node running.mjs CHROMIUM URL
 import { launch, watch } from "./chrome.mjs"

@@ -9,14 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// hostile is a name that runs a script if the page does not escape it. The script writes to the
-// console.
+// If the page does not escape this name, the name runs a script that writes to the console.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000
 
-// A writer makes passes that look like those of real sessions: the prompt grows by some tokens each
-// time, and is cut back when it reaches the threshold.
+// A writer makes passes that look real: the prompt grows by some tokens each time, and is cut at the threshold.
 type writer struct {
 	summary replay.Summary
 	from    replay.Sources
@@ -95,7 +93,6 @@ func (w *writer) bust(p *replay.Pass) {
 	}
 }
 
-// thirtySessions returns sessions of one to some hundreds of passes.
 func thirtySessions() replay.Summary {
 	var all writer
 	for i := range 30 {
@@ -116,7 +113,6 @@ func endlessSession(passes int) replay.Summary {
 	return w.summary
 }
 
-// brokenSession returns a session with findings and hostile names.
 func brokenSession() replay.Summary {
 	var w writer
 	for range 80 {

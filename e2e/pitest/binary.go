@@ -15,29 +15,23 @@ import (
 // ErrNotInstalled means that Pi, or a Node that runs it, is not in the repository's node_modules.
 var ErrNotInstalled = errors.New("pi is not installed, run npm ci in the repository")
 
-// A Version is a release of Pi that the repository pins.
 type Version string
 
 const (
-	// V087 runs on Node 22.19 or newer. Options that name no version use it.
+	// V087 needs Node 22.19 or newer. It is the default.
 	V087 Version = "0.87"
 	// V074 is the oldest release that the shim supports. It delivers events independently of its agent loop.
 	V074 Version = "0.74"
 )
 
-// entries are the programs of the releases, relative to their packages.
 var entries = map[Version]string{V087: "dist/bundle/cli.js", V074: "dist/cli.js"}
 
-// A Program is a Pi that can be started.
 type Program struct {
-	// Node is the path of the Node that runs Pi, and Entry the path of Pi's own file.
 	Node, Entry string
 }
 
-// Find returns the Pi of a version in the node_modules of the repository at repo, or ErrNotInstalled.
-//
-// npm installs Node for Linux only, because the other platforms lack a package of that version. On the
-// others, Find takes the node in the PATH if it is new enough.
+// Find returns the Pi of a version in the node_modules of the repository at repo. npm has this version of Node
+// only for Linux. On other platforms, Find takes the node in the PATH if it is new enough.
 func Find(ctx context.Context, repo string, v Version) (Program, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {
@@ -61,7 +55,7 @@ func Find(ctx context.Context, repo string, v Version) (Program, error) {
 	return Program{node, entry}, nil
 }
 
-// oldestNode is the first version of Node that runs every pinned Pi.
+// This version of Node runs every pinned Pi.
 var oldestNode = [2]int{22, 19}
 
 func nodeInPath(ctx context.Context) (string, error) {

@@ -16,7 +16,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A State is Pi's description of what it does, with the fields that tests need.
 type State struct {
 	IsStreaming  bool   `json:"isStreaming"`
 	IsCompacting bool   `json:"isCompacting"`
@@ -28,7 +27,6 @@ type State struct {
 	} `json:"model"`
 }
 
-// A Message is a message of Pi, with the fields that tests need.
 type Message struct {
 	Role         string     `json:"role"`
 	Content      json.Value `json:"content"`
@@ -40,7 +38,6 @@ type Message struct {
 	Timestamp    int64      `json:"timestamp"`
 }
 
-// Text returns the text blocks, joined by newlines.
 func (m Message) Text() string {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
@@ -68,7 +65,6 @@ func (m Message) Err() error {
 	return nil
 }
 
-// An Entry is an entry of a session file.
 type Entry struct {
 	Type     string  `json:"type"`
 	ID       string  `json:"id"`
@@ -76,12 +72,10 @@ type Entry struct {
 	Message  Message `json:"message"`
 }
 
-// Prompt describes a prompt.
 type Prompt struct {
 	Text string
-	// PNGs are images that are attached to the text.
 	PNGs [][]byte
-	// Behaviour is "steer" or "followUp" for a prompt while the model works.
+	// While the model works, a prompt needs the Behaviour "steer" or "followUp".
 	Behaviour string
 }
 
@@ -100,8 +94,7 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt sends a prompt, waits until Pi is idle, and returns the last message of the model. If the turn
-// failed, it returns an error.
+// Prompt waits until Pi is idle, and returns the last message of the model. If the turn failed, it returns an error.
 func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 	turn, err := p.PromptAsync(ctx, prompt)
 	if err != nil {
@@ -110,13 +103,12 @@ func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 	return turn.Wait(ctx)
 }
 
-// A Turn is a prompt that Pi has accepted.
 type Turn struct {
 	p  *Pi
 	at int // the position of the turn's first record
 }
 
-// PromptAsync sends a prompt and returns when Pi has accepted it.
+// PromptAsync returns when Pi has accepted the prompt.
 func (p *Pi) PromptAsync(ctx context.Context, prompt Prompt) (Turn, error) {
 	at := p.records.len()
 	if err := p.Call(ctx, "prompt", prompt.body(), nil); err != nil {
@@ -139,13 +131,13 @@ func (t Turn) Wait(ctx context.Context) (Message, error) {
 	return last, last.Err()
 }
 
-// idle waits until the run that began after a position is over and no other one follows.
+// idle waits for the end of the run that began after the position at, if no other run follows.
 func (p *Pi) idle(ctx context.Context, at int) error {
 	if p.version != V074 {
 		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))
 		return err
 	}
-	// 0.74 does not say that it is idle. After the end of a run it may compact, or repeat the request.
+	// Pi 0.74 does not say that it is idle. After the end of a run it may compact, or repeat the request.
 	for {
 		_, next, err := p.records.await(ctx, at, isOfType("agent_end"))
 		if err != nil {
@@ -153,8 +145,7 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// Pi announces the retry after the end of the run, independently of the answers to
-			// commands.
+			// Pi announces the retry after the end of the run, independently of the answers to commands.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {
@@ -177,30 +168,25 @@ func isOfType(types ...string) func(Record) bool {
 	return func(r Record) bool { return slices.Contains(types, r.Type) }
 }
 
-// Await waits for a wanted record. It looks at the records that already exist, and then at new ones.
+// Await returns the first wanted record, among the existing and the new ones.
 func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, error) {
 	r, _, err := p.records.await(ctx, 0, isWanted)
 	return r, err
 }
 
-// Records returns everything that Pi has written so far.
 func (p *Pi) Records() []Record { return p.records.since(0) }
 
 // A UIRequest is a request of an extension to the user interface.
 type UIRequest struct {
-	Method string `json:"method"`
-	// Message and NotifyType belong to notify.
-	Message    string `json:"message"`
-	NotifyType string `json:"notifyType"`
-	// StatusKey and StatusText belong to setStatus.
-	StatusKey  string `json:"statusKey"`
-	StatusText string `json:"statusText"`
-	// WidgetKey and WidgetLines belong to setWidget.
+	Method      string   `json:"method"`
+	Message     string   `json:"message"`
+	NotifyType  string   `json:"notifyType"`
+	StatusKey   string   `json:"statusKey"`
+	StatusText  string   `json:"statusText"`
 	WidgetKey   string   `json:"widgetKey"`
 	WidgetLines []string `json:"widgetLines"`
 }
 
-// UIRequests returns all requests of extensions so far that have one of the methods, oldest first.
 func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
 	for _, r := range p.Records() {
 		var request UIRequest
@@ -212,7 +198,6 @@ func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
 	return all
 }
 
-// ExtensionErrors returns the extensions' errors that Pi has reported.
 func (p *Pi) ExtensionErrors() (all []string) {
 	for _, r := range p.Records() {
 		if r.Type == "extension_error" {
@@ -222,16 +207,14 @@ func (p *Pi) ExtensionErrors() (all []string) {
 	return all
 }
 
-// Command runs a command of an extension, for example "/ctx-flush", and returns when it is done.
+// Command runs a command of an extension, for example "/ctx-flush", and waits for its end.
 func (p *Pi) Command(ctx context.Context, command string) error {
 	return p.Call(ctx, "prompt", object{"message": command}, nil)
 }
 
-// Reload loads all extensions anew.
 func (p *Pi) Reload(ctx context.Context) error { return p.Command(ctx, "/pitest-reload") }
 
-// Navigate moves the session to an entry of its tree. To move to a message of the user means to move to
-// the entry before it.
+// Navigate moves the session to an entry of its tree. For a message of the user, Pi moves to the entry before it.
 func (p *Pi) Navigate(ctx context.Context, entry string) error {
 	return p.Command(ctx, "/pitest-tree "+entry)
 }
@@ -239,25 +222,22 @@ func (p *Pi) Navigate(ctx context.Context, entry string) error {
 // Abort stops the running turn and waits until Pi is idle.
 func (p *Pi) Abort(ctx context.Context) error { return p.Call(ctx, "abort", nil, nil) }
 
-// SetModel switches to "provider/model".
+// The model is named "provider/model".
 func (p *Pi) SetModel(ctx context.Context, model string) error {
 	provider, id, _ := strings.Cut(model, "/")
 	return p.Call(ctx, "set_model", object{"provider": provider, "modelId": id}, nil)
 }
 
-// Compact runs Pi's own compaction and waits for it.
 func (p *Pi) Compact(ctx context.Context) error { return p.Call(ctx, "compact", nil, nil) }
 
 func (p *Pi) State(ctx context.Context) (s State, err error) {
 	return s, p.Call(ctx, "get_state", nil, &s)
 }
 
-// NewSession begins a session and returns its id.
 func (p *Pi) NewSession(ctx context.Context) (id string, err error) {
 	return p.replace(ctx, "new_session", nil)
 }
 
-// SwitchSession goes on with the session in a file.
 func (p *Pi) SwitchSession(ctx context.Context, file string) error {
 	_, err := p.replace(ctx, "switch_session", object{"sessionPath": file})
 	return err
@@ -268,10 +248,9 @@ func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
 	return p.replace(ctx, "fork", object{"entryId": entry})
 }
 
-// Clone begins a session with all messages of this one, and returns its id.
 func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
 
-// replace replaces the session. An extension may refuse it, which is an error.
+// An extension may refuse to replace the session, which is an error.
 func (p *Pi) replace(ctx context.Context, command string, body object) (id string, err error) {
 	var done struct {
 		Cancelled bool `json:"cancelled"`
@@ -286,7 +265,7 @@ func (p *Pi) replace(ctx context.Context, command string, body object) (id strin
 	return state.SessionID, err
 }
 
-// Messages returns the messages of the session as Pi has them in memory, oldest first.
+// Messages returns the messages that Pi has in memory, oldest first.
 func (p *Pi) Messages(ctx context.Context) ([]Message, error) {
 	var all struct {
 		Messages []Message `json:"messages"`
@@ -294,8 +273,7 @@ func (p *Pi) Messages(ctx context.Context) ([]Message, error) {
 	return all.Messages, p.Call(ctx, "get_messages", nil, &all)
 }
 
-// Entries returns the entries in the session's file, without its header. Pi creates the file with the
-// first answer of the model.
+// Entries leaves out the file's header. Pi creates the file with the first answer of the model.
 func (p *Pi) Entries(ctx context.Context) ([]Entry, error) {
 	state, err := p.State(ctx)
 	if err != nil {
@@ -318,7 +296,7 @@ func (p *Pi) Entries(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-// PromptEntry returns the id of the newest entry with a message of the user that begins with text.
+// PromptEntry returns the id of the newest prompt that begins with text.
 func (p *Pi) PromptEntry(ctx context.Context, text string) (string, error) {
 	entries, err := p.Entries(ctx)
 	if err != nil {
@@ -332,12 +310,12 @@ func (p *Pi) PromptEntry(ctx context.Context, text string) (string, error) {
 	return "", fmt.Errorf("no message of the session begins with %q", text)
 }
 
-// callTimeout bounds a command. Most take milliseconds, but a compaction asks the model.
+// Most commands take milliseconds, but a compaction asks the model.
 const callTimeout = time.Minute
 
 var lastID atomic.Int64
 
-// Call sends a command and decodes the data of its response into out, unless out is nil.
+// If out is not nil, Call decodes the data of the response into out.
 func (p *Pi) Call(ctx context.Context, command string, body object, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -20,8 +20,8 @@ type object = map[string]any
 //go:embed control.js
 var control []byte
 
-// models returns Pi's models.json. The models are those of opencodetest, so that a test can name them
-// for both harnesses. Pi sends the session's id to the provider in the header X-Session-Affinity.
+// The models are those of opencodetest, so that a test can name them for both harnesses. Pi sends the session's
+// id to the provider in the header X-Session-Affinity.
 func models(o Options) object {
 	cost := object{"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75} // $ per million tokens
 	if o.FlatPrices {
@@ -48,7 +48,7 @@ func models(o Options) object {
 	}}
 }
 
-// settings returns Pi's settings.json. Retries are fast, and everything that asks the network is off.
+// Retries are fast, and everything that asks the network is off.
 func settings(o Options) object {
 	extensions := slices.Clone(o.Extensions)
 	if extensions == nil {
@@ -62,13 +62,10 @@ func settings(o Options) object {
 	return s
 }
 
-// AgentDir returns the directory of Pi's configuration and sessions in a home.
 func AgentDir(h *opencodetest.Home) string { return filepath.Join(h.Root, ".pi", "agent") }
 
-// controlPath is the path of this package's extension in a home.
 func controlPath(h *opencodetest.Home) string { return filepath.Join(h.Root, "pitest", "control.js") }
 
-// configure writes the configuration, and returns the environment of the process.
 func (o Options) configure() ([]string, error) {
 	agent := AgentDir(o.Home)
 	for _, dir := range []string{agent, filepath.Dir(controlPath(o.Home))} {

@@ -1,5 +1,4 @@
-// Two things that a user does by key or by a built-in command have no counterpart in Pi's rpc mode. An
-// extension can do them in a command.
+// Pi's rpc mode has no command for two actions of a user: a reload, and a move in the tree. An extension can do them.
 export default (pi) => {
   pi.registerCommand("pitest-reload", { description: "Reload the extensions", handler: async (_, ctx) => await ctx.reload() })
   pi.registerCommand("pitest-tree", {

@@ -1,6 +1,6 @@
-// Runs after npm ci. The pinned Node that runs Pi in tests has a command named "node". npm puts it into
-// node_modules/.bin, which comes first in the PATH of npm scripts. Without this file, all scripts of the
-// repository would silently run in that Node, and not in the one that their user has chosen.
+// The pinned Node that runs Pi in tests has a command "node". npm puts this command into node_modules/.bin,
+// which comes first in the PATH of npm scripts. So all scripts of the repository would silently run in the
+// pinned Node. npm ci runs this file, which removes the command.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 

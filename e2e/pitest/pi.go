@@ -14,49 +14,41 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// Options describe the Pi to start.
 type Options struct {
-	// Repo is the root of the repository, which has the node_modules.
 	Repo string
-	// Version is the release to run, V087 if it is empty.
+	// If Version is empty, V087 runs.
 	Version Version
-	// Home holds the user's files. Several processes may share one, and an OpenCode as well.
-	Home *opencodetest.Home
-	// Project is the working directory.
-	Project string
-	// MockURL is the address of the mock provider.
-	MockURL string
-	// Extensions are entries of the list in settings.json.
+	// Several processes may share one Home, even with OpenCode.
+	Home       *opencodetest.Home
+	Project    string
+	MockURL    string
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
-	// Thinking is the level of thinking, "off" if it is empty. If a model thinks, the provider expects that
-	// each of its turns begins with a thought.
+	// Thinking is the level of thinking, "off" if empty. If a model thinks, the provider expects a thought at
+	// the start of each turn.
 	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
 	Limits opencodetest.Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]opencodetest.Limits
-	// FlatPrices makes reading from the provider's cache as expensive as writing to it, so that every
-	// bust pays off. Otherwise the prices are those of a Claude Sonnet.
+	// With FlatPrices, reading from the cache costs as much as writing, so every bust pays off. Otherwise the
+	// prices are those of a Claude Sonnet.
 	FlatPrices bool
 	// Settings is merged over the generated settings.json, key by key.
 	Settings map[string]any
-	// KeepSettings leaves the settings.json in the home as it is.
+	// KeepSettings does not change the settings.json in the home.
 	KeepSettings bool
-	// Args are additional arguments, for example "--session" and a path.
-	Args []string
-	// Env holds additional environment entries ("KEY=value").
-	Env []string
+	Args         []string
+	Env          []string
 }
 
-// startTimeout is generous: a cold start takes 1-4 s on a loaded 2-core machine.
+// A cold start takes 1-4 s on a loaded 2-core machine.
 const startTimeout = 90 * time.Second
 
-// stopTimeout is the time that a process may take to end after its input has ended.
+// The process must end within stopTimeout after its input has ended.
 const stopTimeout = 10 * time.Second
 
-// A Pi is a running `pi --mode rpc`.
 type Pi struct {
 	PID int
 
@@ -69,8 +61,7 @@ type Pi struct {
 	ended   sync.Once     // guards the end: after it, the process id may belong to another process
 }
 
-// Start starts Pi in rpc mode and waits until it answers. The process ends with Stop, and is killed if
-// ctx ends.
+// Start waits until Pi answers in rpc mode. The process ends with Stop, or is killed when ctx ends.
 func Start(ctx context.Context, o Options) (*Pi, error) {
 	cmd, err := o.command(ctx, "--mode", "rpc")
 	if err != nil {
@@ -102,7 +93,6 @@ func Start(ctx context.Context, o Options) (*Pi, error) {
 	return p, nil
 }
 
-// command returns the command that runs Pi with the arguments and then those of the options.
 func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := Find(ctx, o.Repo, cmp.Or(o.Version, V087))
 	if err != nil {
@@ -122,13 +112,12 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	return cmd, nil
 }
 
-// A Printed is the output of a Pi that has answered one prompt.
 type Printed struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// Run runs Pi with arguments until it ends, for example with "--print" and a prompt.
+// Run waits for the end of Pi, for example with "--print" and a prompt.
 func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -152,11 +141,11 @@ func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 	return Printed{out.String(), errs.String(), cmd.ProcessState.ExitCode()}, nil
 }
 
-// Output returns everything that the process has printed to its standard error.
+// Output returns what the process has printed to standard error.
 func (p *Pi) Output() string { return p.stderr.String() }
 
-// Stop ends the input of the process, as a client that quits does. It waits for the process, and kills the
-// other processes of its group. If the process has to be killed, Stop returns an error.
+// Stop ends the input of the process, as a client that quits does. Then Stop kills the other processes of its
+// group. If the process itself has to be killed, Stop returns an error.
 func (p *Pi) Stop() (err error) {
 	p.ended.Do(func() {
 		_ = p.stdin.Close() // the process may have ended, so an error does not matter
@@ -179,7 +168,7 @@ func (p *Pi) Kill() {
 	})
 }
 
-// buffer is a bytes.Buffer that can be read while a process writes to it.
+// A process writes to the buffer while tests read.
 type buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -15,7 +15,6 @@ import (
 
 const repo = "../.."
 
-// options returns the options for a Pi in a fresh home and a git project with one file.
 func options(t *testing.T, v Version) (Options, *mockllm.Server) {
 	t.Helper()
 	if testing.Short() {
@@ -40,7 +39,6 @@ func options(t *testing.T, v Version) (Options, *mockllm.Server) {
 	return Options{Repo: repo, Version: v, Home: home, Project: project, MockURL: mock.URL()}, mock
 }
 
-// start runs Pi until the test ends.
 func start(t *testing.T, v Version) (*Pi, *mockllm.Server) {
 	t.Helper()
 	o, mock := options(t, v)
@@ -61,7 +59,6 @@ func start(t *testing.T, v Version) (*Pi, *mockllm.Server) {
 	return p, mock
 }
 
-// each runs a test with each version of Pi.
 func each(t *testing.T, test func(*testing.T, Version)) {
 	for _, v := range []Version{V087, V074} {
 		t.Run(string(v), func(t *testing.T) {

@@ -12,29 +12,26 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Record is a line that Pi has written in rpc mode: the response to a command, an event of the
-// session, or a request of an extension to the user interface.
+// A Record is a line of Pi in rpc mode: the response to a command, an event of the session, or a request of an
+// extension.
 type Record struct {
 	Type string `json:"type"`
 
-	// The fields of a response.
 	ID      string     `json:"id"`
 	Command string     `json:"command"`
 	Success bool       `json:"success"`
 	Error   string     `json:"error"`
 	Data    json.Value `json:"data"`
 
-	// Message is the message of message_end.
 	Message Message `json:"message"`
 
-	// WillRetry is true in a compaction_end that is followed by the repetition of the request.
+	// WillRetry is true in a compaction_end before the request is repeated.
 	WillRetry bool `json:"willRetry"`
 
-	// Raw is the whole line.
 	Raw json.Value `json:"-"`
 }
 
-// UnmarshalJSON keeps the line. The field "message" is an object in events, and a text in other records.
+// The field "message" is an object in events, and a text in other records.
 func (r *Record) UnmarshalJSON(line []byte) error {
 	var only struct {
 		Type    string     `json:"type"`
@@ -63,9 +60,8 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 	return nil
 }
 
-// records are all lines that a process has written so far.
 type records struct {
-	// mu guards all fields below. news is closed and replaced at each change.
+	// mu guards all fields below. Each change closes news and replaces it.
 	mu      sync.Mutex
 	all     []Record
 	isEnded bool
@@ -75,8 +71,7 @@ type records struct {
 
 func newRecords() *records { return &records{news: make(chan struct{})} }
 
-// read reads lines until the process has closed its output. A line that is no record is an error,
-// because standard output belongs to the protocol.
+// Standard output belongs to the protocol, so a line that is no record is an error.
 func (r *records) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {
@@ -108,7 +103,6 @@ func (r *records) add(record *Record, err error) {
 	r.news = make(chan struct{})
 }
 
-// since returns the records from a position on.
 func (r *records) since(at int) []Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +118,7 @@ func (r *records) len() int {
 // ErrEnded means that Pi has ended before it wrote the awaited record.
 var ErrEnded = errors.New("pi has ended")
 
-// await waits for the first wanted record at or after a position. It returns the record and the position after it.
+// await returns the first wanted record from the position at on, and the position after this record.
 func (r *records) await(ctx context.Context, at int, isWanted func(Record) bool) (Record, int, error) {
 	for {
 		r.mu.Lock()

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A screen draws the output of a program as a terminal does. It knows the control sequences that Pi
-// uses, and assumes that every character is one column wide, which is true for the texts of the
-// tests.
+// A screen draws the output of a program as a terminal does. It knows the control sequences that Pi uses. It
+// assumes that every character is one column wide, which is true for the texts of the tests.
 type screen struct {
 	columns, rows int
 	cells         [][]rune
@@ -85,8 +84,7 @@ func (s *screen) down() {
 	s.cells[s.rows-1] = []rune(strings.Repeat(" ", s.columns))
 }
 
-// escape carries out the control sequence at the start of text and returns its length, or 0 if its
-// end is missing.
+// If the end of the control sequence is missing, escape returns 0, otherwise its length.
 func (s *screen) escape(text string) int {
 	if len(text) < 2 {
 		return 0

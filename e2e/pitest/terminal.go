@@ -11,13 +11,10 @@ import (
 	"time"
 )
 
-// A Size is the size of a terminal.
 type Size struct{ Columns, Rows int }
 
-// UsualSize is the size of the terminal of a Pi.
 var UsualSize = Size{80, 40}
 
-// A Terminal is a program in its interactive mode, on a terminal.
 type Terminal struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -32,7 +29,7 @@ type Terminal struct {
 // ErrNoTerminal means that this machine has no program that provides a terminal.
 var ErrNoTerminal = errors.New("the program script (util-linux) is not installed")
 
-// StartTerminal starts Pi in its interactive mode. The process ends with Stop, and is killed if ctx ends.
+// StartTerminal runs Pi in its interactive mode. The process ends with Stop, or is killed when ctx ends.
 func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	pi, err := o.command(ctx)
 	if err != nil {
@@ -41,7 +38,7 @@ func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	return OnTerminal(ctx, pi, UsualSize)
 }
 
-// OnTerminal starts a program on a terminal. The process ends with Stop, and is killed if ctx ends.
+// OnTerminal runs a program on a terminal. The process ends with Stop, or is killed when ctx ends.
 func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, error) {
 	script, err := exec.LookPath("script")
 	if err != nil {
@@ -70,7 +67,6 @@ func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, e
 	return t, nil
 }
 
-// Write draws the output of the process.
 func (t *Terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,23 +75,21 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Type types keys. "\r" is the key that sends a prompt.
+// The key "\r" sends a prompt.
 func (t *Terminal) Type(keys string) error {
 	_, err := io.WriteString(t.stdin, keys)
 	return err
 }
 
-// PID is the process that provides the terminal. The program is below it.
+// PID is the process that provides the terminal. The program is its child.
 func (t *Terminal) PID() int { return t.cmd.Process.Pid }
 
-// Lines returns the lines of the screen, without blanks at their ends.
 func (t *Terminal) Lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.lines()
 }
 
-// Await waits until the screen shows all words, and returns its lines.
 func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error) {
 	for {
 		lines := t.Lines()
@@ -116,7 +110,7 @@ func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error)
 	}
 }
 
-// Stop ends the session as a user does, by the keys ctrl-c twice, and waits for the process.
+// Stop presses ctrl-c twice, as a user does, and waits for the process.
 func (t *Terminal) Stop() error {
 	_ = t.Type("\x03\x03") // the process may have ended, so an error does not matter
 	var err error

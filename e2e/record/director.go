@@ -24,14 +24,12 @@ type director struct {
 	session string
 	model   string // the model of the next prompt; empty means the default model
 	calls   int
-	// reduced are the ids of the calls of ctx_reduce.
 	reduced map[string]bool
 	err     error
 }
 
 func (d *director) fail(err error) { d.err = errors.Join(d.err, err) }
 
-// turn sends a prompt and expects the turn to succeed.
 func (d *director) turn(text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -42,7 +40,6 @@ func (d *director) turn(text string, steps ...mockllm.Step) {
 	}
 }
 
-// failingTurn sends a prompt and expects the turn to end in an error.
 func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -68,10 +65,8 @@ func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	}, text, steps...)
 }
 
-// abortTimeout bounds the wait for the moment at which a turn is aborted.
 const abortTimeout = time.Minute
 
-// abortWhen aborts a turn as soon as ready returns no error.
 func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -105,21 +100,20 @@ func (d *director) fileExists(path string) error {
 	return err
 }
 
-// post calls a route of OpenCode's session.
 func (d *director) post(route string, body any) {
 	if d.err == nil {
 		d.fail(d.agent.(*agent.OpenCode).Call(d.ctx, http.MethodPost, "/session/"+d.session+"/"+route, body, nil))
 	}
 }
 
-// goBackTo takes the session back to the point before the newest prompt with this text.
+// goBackTo goes to the point before the newest prompt with this text.
 func (d *director) goBackTo(prompt string) {
 	if d.err == nil {
 		d.fail(d.agent.GoBack(d.ctx, d.session, prompt))
 	}
 }
 
-// forkAt forks the session before a prompt, or the whole session if prompt is "", and goes on in the copy.
+// forkAt forks the session before a prompt, or the whole session if prompt is "", and continues in the copy.
 func (d *director) forkAt(prompt string) {
 	if d.err != nil {
 		return
@@ -133,8 +127,8 @@ func (d *director) forkAt(prompt string) {
 	d.fail(err)
 }
 
-// finish stores the number of messages in the session. A refused drop is a mistake in the script and an
-// error, because the trace would show less than it promises.
+// finish stores the number of messages. A refused drop is a mistake in the script, and so an error: the trace
+// would show less than it promises.
 func (d *director) finish() error {
 	n, err := d.countMessages(d.ctx, d.session)
 	d.messages = n
@@ -153,13 +147,11 @@ func (d *director) finish() error {
 	return err
 }
 
-// call returns a step with one tool call, whose id is unique.
 func (d *director) call(tool string, input map[string]any) mockllm.Step {
 	d.calls++
 	return mockllm.Call(d.callID(), tool, input)
 }
 
-// callID is the id of the newest call.
 func (d *director) callID() string { return fmt.Sprintf("toolu_edge%04d", d.calls) }
 
 func (d *director) reduce(tags string) mockllm.Step {
@@ -168,8 +160,6 @@ func (d *director) reduce(tags string) mockllm.Step {
 	return step
 }
 
-// reads returns steps that read files of the project one after the other. Some have a signed thought,
-// some a text for the user.
 func (d *director) reads(n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(d.files))
 	for range n {

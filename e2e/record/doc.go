@@ -1,6 +1,6 @@
-// Command record records the traces in testdata/traces for `magicctx-host replay`. The traces are
-// sessions of the real OpenCode and of the real Pi with the plugin, a scripted model and a simulated prompt
-// cache. One of them has a historian, whose answers a replay takes from the trace.
+// Command record records the traces in testdata/traces for `magicctx-host replay`: sessions of the real
+// OpenCode and the real Pi with the plugin, a scripted model and a simulated prompt cache. One session has a
+// historian, whose answers a replay takes from the trace.
 //
 //	go run ./e2e/record            from the root of the repository
 //	go run ./e2e/record -only short

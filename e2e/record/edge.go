@@ -14,12 +14,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// edge shows the unusual events in a session: a provider that fails, a user who interrupts, reverts,
-// switches models and forks, and a harness that compacts on its own.
+// edge shows the unusual events in a session: a provider that fails, a user who interrupts, reverts, switches
+// models and forks, and a harness that compacts.
 var edge = session{name: "edge", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playEdge}
 
-// piEdge shows the same events in a session of Pi. It adds events that only Pi has: a reload of the
-// extensions, a switch to another session, and the branches of a session's tree.
+// piEdge adds events that only Pi has: a reload of the extensions, a switch to another session, and the
+// branches of a session's tree.
 var piEdge = edge.with(schema.HarnessPi)
 
 func playEdge(ctx context.Context, r *recording) error {
@@ -84,14 +84,13 @@ func playEdge(ctx context.Context, r *recording) error {
 	return d.finish()
 }
 
-// The scenes. Each one ends in a state in which the next one can begin.
+// Each scene ends in a state in which the next one can begin.
 
 func (d *director) work() {
 	d.turn("Read some of the project.", append(d.reads(12), mockllm.Say("I have read some."))...)
 	d.turn("What do you make of it?", mockllm.Say("It is a host and its shims."))
 }
 
-// image attaches a picture of one pixel, and the model then refers to it.
 func (d *director) image() {
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	d.mock.Enqueue(append(d.reads(1), mockllm.Say("It is one pixel."))...)
@@ -101,7 +100,7 @@ func (d *director) image() {
 	d.turn("Thanks.", mockllm.Say("You are welcome."))
 }
 
-// retries makes the provider ask for a pause. OpenCode waits for that time and repeats the request.
+// The provider asks for a pause. OpenCode waits for this time and repeats the request.
 func (d *director) retries() {
 	soon := http.Header{"Retry-After-Ms": {"20"}}
 	busy := mockllm.Step{Error: &mockllm.HTTPError{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "too many requests", Header: soon}}
@@ -119,7 +118,6 @@ func (d *director) overflow() {
 	d.turn("Only a little of it then.", append(d.reads(1), mockllm.Say("Done."))...)
 }
 
-// brokenAnswer makes the provider fail after it has begun to answer.
 func (d *director) brokenAnswer() {
 	d.failingTurn("Explain it.", mockllm.Step{Blocks: []mockllm.Block{
 		mockllm.Thinking("Where do I begin?", "c2lnbmF0dXJlLSVvdmVy"),
@@ -141,8 +139,8 @@ func (d *director) abortTool() {
 	d.turn("That was too long.", append(d.reads(2), mockllm.Say("I will not do it again."))...)
 }
 
-// pressure crosses the execute threshold while a turn runs. The drops that the model has asked for are
-// applied at the end of the turn.
+// The pressure crosses the execute threshold mid-turn. The drops that the model has asked for are applied at
+// the end of the turn.
 func (d *director) pressure() {
 	steps := append(d.reads(4), d.reduce("2-9"))
 	steps = append(steps, d.reads(8)...)
@@ -172,7 +170,7 @@ func (d *director) otherModel() {
 	d.turn("Good.", mockllm.Say("Good."))
 }
 
-// force crosses the force level, from which a drop no longer waits for the end of the turn.
+// From the force level on, a drop does not wait for the end of the turn.
 func (d *director) force() {
 	steps := append(d.reads(6), d.reduce("15-24"))
 	steps = append(steps, under(88, d.reads(1)...)...)
@@ -211,13 +209,13 @@ func (d *director) compaction() {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// repeatedOverflow makes the provider refuse a prompt as too long. Pi repeats the request in the same turn.
+// The provider refuses a prompt as too long. Pi repeats the request in the same turn.
 func (d *director) repeatedOverflow() {
 	steps := append(d.reads(1), mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 214003 tokens > 200000 maximum"))
 	d.turn("And all the rest.", append(append(steps, d.reads(1)...), mockllm.Say("That was all."))...)
 }
 
-// summarizedBranch leaves a branch. The model then writes a summary of that branch.
+// The model writes a summary of the branch that the user leaves.
 func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name a number.", append(d.reads(1), mockllm.Say("Seven."))...)
 	if d.err == nil {
@@ -227,7 +225,7 @@ func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name another number.", mockllm.Say("Eight."))
 }
 
-// shell runs two commands that the user types, one of which the model does not see.
+// The user types two commands, one of which the model does not see.
 func (d *director) shell(p *agent.Pi) {
 	for i, command := range []string{"head -n 3 go.mod", "date"} {
 		if d.err == nil {
@@ -244,7 +242,6 @@ func (d *director) reload(p *agent.Pi) {
 	d.turn("Still there?", append(d.reads(2), mockllm.Say("Still here."))...)
 }
 
-// otherSession goes on in a new session, and comes back.
 func (d *director) otherSession() {
 	if d.err != nil {
 		return
@@ -266,8 +263,7 @@ func (d *director) piCompaction(p *agent.Pi) {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// under makes the provider report, for these steps, that the prompt fills the given percentage of the
-// window.
+// For these steps, the provider reports that the prompt fills this percentage of the window.
 func under(percent int, steps ...mockllm.Step) []mockllm.Step {
 	prompt := opencodetest.DefaultLimits.Context * percent / 100
 	for i := range steps {

@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// playHistory plays a script while the historian summarises the oldest messages of the session.
 func playHistory(ctx context.Context, r *recording) error {
 	r.mock.AddRule(mockllm.Rule{
 		Name:   "historian",
@@ -21,7 +20,6 @@ func playHistory(ctx context.Context, r *recording) error {
 	return playScript(ctx, r)
 }
 
-// promptOf returns the first text of a request.
 func promptOf(q *mockllm.Request) string {
 	if len(q.Messages) == 0 || len(q.Messages[0].Content) == 0 {
 		return ""
@@ -30,17 +28,15 @@ func promptOf(q *mockllm.Request) string {
 }
 
 const (
-	// compartmentMessages is the number of messages of a compartment.
 	compartmentMessages = 8
-	// historianTakes is how long an answer takes. It is long enough for some passes of the scripted model, and much
-	// shorter than in reality. On a busy machine, too few passes may fit into this time. Then record the trace again.
+	// An answer takes long enough for some passes of the scripted model, and much shorter than in reality. On a
+	// busy machine, too few passes may fit into this time. Then record the trace again.
 	historianTakes = 600 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary answers a question to the historian. It names only every second file, so that the receipts find some of
-// their anchors.
+// summary names only every second file, so that the receipts find some of their anchors.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)
 	told := "Comments were added"

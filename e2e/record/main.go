@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
-// timeout bounds the whole program. The long session takes about two minutes.
+// The long session takes about two minutes.
 const timeout = 20 * time.Minute
 
 func main() {

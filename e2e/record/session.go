@@ -16,67 +16,57 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session describes one session to record.
 type session struct {
 	name    string
 	harness schema.Harness
 	limits  opencodetest.Limits
-	// play plays the session. If it is nil, the turns of a script are played.
+	// If play is nil, the turns of a script are played.
 	play func(context.Context, *recording) error
 
-	// steps is the number of steps in each turn of the script.
 	steps []int
-	// dropEvery is the number of steps after which the model asks for drops again.
-	dropEvery int
-	// summarises gives the session a historian.
+	// dropEvery is the number of steps between two times at which the model asks for drops.
+	dropEvery  int
 	summarises bool
 }
 
 var (
 	short = session{name: "short", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
-	// long works in a small window. Its growth crosses the execute threshold (65 %) about once in every
-	// turn, but not while the turn runs.
+	// The prompt of long crosses the execute threshold (65 %) about once in every turn, but never mid-turn.
 	long = session{
 		name: "long", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 
-	// history has a historian. Its answers come some passes after their questions.
+	// The historian of history answers some passes after each question.
 	history = session{
 		name: "history", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 36_000, Output: 4_000}, play: playHistory,
 		steps: slices.Repeat([]int{10}, 9), summarises: true,
 	}
 
-	// These are the first two sessions with Pi.
 	piShort, piLong = short.with(schema.HarnessPi), long.with(schema.HarnessPi)
 )
 
-// with returns the session with another harness.
 func (s session) with(h schema.Harness) session {
 	s.name, s.harness = string(h)+"-"+s.name, h
 	return s
 }
 
-// A recording turns one session into a trace file.
 type recording struct {
 	session
 	product stage.Product
 	root    string
 
-	// These fields are valid while the session is played.
 	files map[string]string
 	agent agent.Agent
 	mock  *mockllm.Server
 
-	// The method record counts these.
 	messages, requests int
 }
 
 func (r *recording) project() string  { return filepath.Join(r.root, "project") }
 func (r *recording) traceDir() string { return filepath.Join(r.root, "trace") }
 
-// record plays the session and returns its trace.
 func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	if r.files, err = script.RepositoryFiles(ctx, r.product.Repo); err != nil {
 		return nil, err
@@ -108,10 +98,9 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	return r.readTrace()
 }
 
-// withoutDocs leaves the project's documents out of the head, because a trace does not hold them.
+// A trace does not hold the project's documents, so the head shows none.
 const withoutDocs = `{"project_docs": {"enabled": false}}`
 
-// start starts the harness, which records.
 func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, error) {
 	record := "MAGICCTX_TRACE=" + r.traceDir()
 	if r.harness == schema.HarnessPi {
@@ -130,7 +119,6 @@ func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, e
 	return &agent.OpenCode{OpenCode: oc, Title: r.name}, err
 }
 
-// tools are the tools of the session's harness.
 func (s *session) tools() script.Tools {
 	if s.harness == schema.HarnessPi {
 		return script.Pi
@@ -138,7 +126,6 @@ func (s *session) tools() script.Tools {
 	return script.OpenCode
 }
 
-// countMessages returns the number of messages that the harness has stored in a session.
 func (r *recording) countMessages(ctx context.Context, session string) (int, error) {
 	if oc, ok := r.agent.(*agent.OpenCode); ok {
 		messages, err := oc.Messages(ctx, session)
@@ -148,7 +135,6 @@ func (r *recording) countMessages(ctx context.Context, session string) (int, err
 	return len(messages), err
 }
 
-// playScript plays a session in which nothing goes wrong.
 func playScript(ctx context.Context, r *recording) error {
 	turns := script.Write(script.Options{
 		Project: r.project(), Files: r.files, Steps: r.steps, DropEvery: r.dropEvery, Seed: 1, Tools: r.tools(),
@@ -174,8 +160,7 @@ func playScript(ctx context.Context, r *recording) error {
 	return nil
 }
 
-// readTrace returns the trace. There is exactly one, because one process had one connection to the
-// host.
+// One process had one connection to the host, so there is exactly one trace.
 func (r *recording) readTrace() ([]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(r.traceDir(), "*.jsonl"))
 	if err != nil {

@@ -10,19 +10,17 @@ import (
 	"strings"
 )
 
-// The paths in a committed trace.
 const (
 	scrubbedProject = "/project"
 	scrubbedHome    = "/home/user"
 )
 
-// scrub replaces the paths of this machine in a trace.
 func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// A prompt of the historian has numbers made from its text, and a wire has a name made from its content.
-		// With another path, the replay would make other numbers and names.
+		// A prompt of the historian has numbers made from its text, and a wire has a name made from its
+		// content. With another path, the replay would make other numbers and names.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
@@ -58,8 +56,7 @@ func sortedByLength(places map[string]string) []string {
 	return all
 }
 
-// writeTrace writes a compressed trace and returns its size in bytes. The gzip header has no time and
-// no name, so that equal traces give equal files.
+// The gzip header has no time and no name, so that equal traces give equal files. size is in bytes.
 func writeTrace(path string, trace []byte) (size int, err error) {
 	var buf bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

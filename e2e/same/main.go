@@ -58,8 +58,8 @@ func run(ctx context.Context, with string) (err error) {
 	return nil
 }
 
-// wiresOf returns a line for each wire of a version, which it checks out at dir. It replays the traces of the version
-// named by traces, because a later version may have more of them.
+// wiresOf checks out a version at dir, and returns a line for each of its wires. It replays the traces of the
+// version named by traces, because a later version may have more traces.
 func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err error) {
 	if _, err := git(ctx, ".", "worktree", "add", "--detach", dir, version); err != nil {
 		return nil, err
@@ -87,7 +87,6 @@ func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err er
 	return os.ReadFile(file)
 }
 
-// compare fails if wires differ, and names the first of them and their number.
 func compare(a, b string) error {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	differ, first := 0, ""

@@ -12,12 +12,11 @@ import (
 	"strings"
 )
 
-// maxFileBytes excludes generated files and vocabularies, which OpenCode's read tool would cut anyway.
+// maxFileBytes excludes generated files and vocabularies, which OpenCode's read tool would cut.
 const maxFileBytes = 60_000
 
-// RepositoryFiles returns this repository's own source files (path to content). It returns the files
-// below the given folders, or all files if no folder is given. A file counts if git tracks it or would
-// track it.
+// RepositoryFiles returns this repository's source files (path to content) below the given folders, or all of
+// them without folders. It returns each file that git tracks, or would track.
 func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[string]string, error) {
 	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
 	out, err := exec.CommandContext(ctx, "git", args...).Output()

@@ -11,13 +11,12 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// A Turn is a prompt of the user with the steps that answer it. The last step calls no tool.
+// The last step of a Turn calls no tool.
 type Turn struct {
 	Prompt string
 	Steps  []mockllm.Step
 }
 
-// Steps returns the number of steps in all turns.
 func Steps(turns []Turn) (n int) {
 	for _, t := range turns {
 		n += len(t.Steps)
@@ -25,21 +24,17 @@ func Steps(turns []Turn) (n int) {
 	return n
 }
 
-// Options control a script.
 type Options struct {
-	// Project is the absolute path of the project, and Files its content.
 	Project string
 	Files   map[string]string
-	// Steps is the number of steps in each turn, including the closing one.
+	// Steps is the number of steps in each turn, with the closing one.
 	Steps []int
-	// Drops maps a step of the whole session, counted from 0, to the tags that the model asks to drop
-	// there.
+	// Drops holds the tags that the model asks to drop, by step of the whole session, counted from 0.
 	Drops map[int]string
-	// DropEvery is the number of steps after which the model again asks to drop all but the newest keptTags. 0 switches
-	// this off.
+	// After every DropEvery steps, the model asks to drop all but the newest keptTags. 0 switches this off.
 	DropEvery int
 	Seed      uint64
-	// Tools are the tools of the harness that plays the script, OpenCode's if it is nil.
+	// If Tools is nil, the script uses OpenCode's tools.
 	Tools Tools
 }
 
@@ -67,28 +62,23 @@ func Write(o Options) []Turn {
 	return turns
 }
 
-// A writer holds the scripted model's knowledge while it writes the script.
 type writer struct {
 	Options
-	random *rand.Rand
-	names  []string
-	// content is the project after the edits so far.
+	random  *rand.Rand
+	names   []string
 	content map[string]string
-	// lastRead is a file that the model has read and not edited since. OpenCode refuses edits of other
-	// files.
+	// lastRead is a file that the model has read and not edited since. OpenCode refuses edits of other files.
 	lastRead string
 	steps    int
 	calls    int
-	// tags counts the units of the session so far. dropped counts those that the model has asked to
-	// drop.
+	// tags counts the units of the session so far, and dropped those that the model has asked to drop.
 	tags, dropped int
 }
 
 // keptTags is larger than the number of newest tags that are protected from a drop (20).
 const keptTags = 25
 
-// step writes the next step. As with real models, it usually has one call, sometimes two, and sometimes
-// a thought.
+// As with real models, a step usually has one call, sometimes two, and sometimes a thought.
 func (w *writer) step() mockllm.Step {
 	n := w.steps
 	w.steps++
@@ -129,8 +119,7 @@ func (w *writer) conclude(turn int) mockllm.Step {
 	return mockllm.Say(fmt.Sprintf("Task %d is done: I left the comments where they were missing.", turn))
 }
 
-// call numbers its calls itself. The ids reach the provider's prompt, so they must not depend on the
-// mock's earlier answers.
+// The ids of the calls reach the provider's prompt, so they must not depend on the mock's earlier answers.
 func (w *writer) call(tool string, input map[string]any) mockllm.Block {
 	w.calls++
 	w.tags++
@@ -151,8 +140,8 @@ func (w *writer) read() mockllm.Block {
 	return w.call(w.Tools.Read(filepath.Join(w.Project, name), offset, limit))
 }
 
-// search uses grep from the shell, because OpenCode's own grep tool downloads ripgrep. grep walks a
-// directory in the order of the disk, so the result is sorted.
+// OpenCode's own grep tool downloads ripgrep, so search uses grep in the shell. grep reads a directory in the
+// order of the disk, so the result is sorted.
 func (w *writer) search() mockllm.Block {
 	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
 	word := words[w.random.IntN(len(words))]
@@ -160,7 +149,7 @@ func (w *writer) search() mockllm.Block {
 	return w.call(w.Tools.Bash(command, "Search for "+word))
 }
 
-// edit appends a comment to a line of the last read file. It chooses a line that occurs only once.
+// edit appends a comment to a line that occurs only once in the file.
 func (w *writer) edit() mockllm.Block {
 	name := w.lastRead
 	w.lastRead = ""

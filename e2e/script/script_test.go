@@ -26,7 +26,7 @@ func TestScriptIsAFunctionOfItsOptions(t *testing.T) {
 	}
 }
 
-// The order of the calls does not depend on the harness, and so neither do the tags.
+// The order of the calls, and so the tags, do not depend on the harness.
 func TestScriptsOfBothHarnessesHaveTheSameSteps(t *testing.T) {
 	o := Options{
 		Project: "/p",

@@ -1,18 +1,13 @@
 package script
 
-// Tools are the tools of a harness that a scripted model calls. Each method returns the name of the tool
-// and its arguments.
+// Each method of Tools returns the name of the harness's tool and its arguments.
 type Tools interface {
-	// Read reads at most limit lines of a file, beginning with the line offset. An offset of 0 means the start of the
-	// file, and a limit of 0 means no limit.
+	// Read reads at most limit lines of a file from the line offset on. 0 means the start of the file, or no limit.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
-	// Bash runs a command in the shell.
 	Bash(command, description string) (tool string, input map[string]any)
-	// Edit replaces a text that occurs once in a file.
 	Edit(path, old, edited string) (tool string, input map[string]any)
 }
 
-// The tools of the harnesses.
 var (
 	OpenCode  Tools = openCode{}
 	OpenCode2 Tools = openCode2{}

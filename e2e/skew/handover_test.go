@@ -20,20 +20,19 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// handoverSeed decides when the newer host comes. Another seed gives another test:
+// handoverSeed decides when the newer host comes:
 //
 //	go test ./e2e/skew -run Handover -args -handoverseed=7
 var handoverSeed = flag.Uint64("handoverseed", 20261121, "seed of the moment at which the newer host comes")
 
-// files is the project of every session.
 var files = map[string]string{
 	"notes.txt": "the answer is 41\n",
 	"plan.md":   strings.Repeat("- ask again\n", 40),
 	"main.go":   "package main\n\nfunc main() { println(41) }\n",
 }
 
-// sessionsUnderLoad is the number of sessions that work side by side in the older release's OpenCode. With several of
-// them, passes, tools and events are under way whenever the host changes.
+// Several sessions work in the older release's OpenCode. So whenever the host changes, passes, tools and events
+// are active.
 func sessionsUnderLoad() int {
 	if suite.All() {
 		return 3
@@ -121,8 +120,8 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	}
 }
 
-// A client of an older release connects while a newer host runs. The newer host serves it. The client
-// neither ends that host nor disturbs its sessions.
+// A client of an older release connects while a newer host runs. The newer host serves the client. The client
+// neither ends this host nor disturbs its sessions.
 func TestOlderReleaseJoinsNewerHost(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testOlderReleaseJoinsNewerHost(t, schema.HarnessOpenCode)
@@ -157,14 +156,12 @@ func testOlderReleaseJoinsNewerHost(t *testing.T, h schema.Harness) {
 	w.check(slices.Concat(got, joined), append(seats, old)...)
 }
 
-// A session holds the requests that the provider has received from one session.
 type session struct {
 	id       string
 	requests []*mockllm.Request
 }
 
-// work runs a session in each seat, all side by side, to their end. It calls midway when the first of
-// them is in the middle of its second turn.
+// All seats work at the same time. When the first session is in the middle of its second turn, work calls midway.
 func (w *world) work(seats []process, midway func()) []session {
 	all := make([]session, len(seats))
 	for i := range all {
@@ -200,8 +197,7 @@ func (w *world) work(seats []process, midway func()) []session {
 	return all
 }
 
-// steps returns the model's steps in the n-th session. The model only reads, so that
-// sessions do not depend on each other.
+// The model only reads, so that sessions do not depend on each other.
 func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {
@@ -227,8 +223,7 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// check ends the world. It asserts that the prompts of each session form one chain, and that the journal matches the
-// requests, with a pass for each prompt.
+// The prompts of each session must form one chain, and the journal must have one pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	w.end(processes...)
@@ -259,8 +254,7 @@ func (w *world) check(sessions []session, processes ...process) {
 	}
 }
 
-// checkServedByBoth asserts that a session had passes before and after the newer host came. Otherwise
-// the test has not seen a handover.
+// The session must have passes before and after the newer host came. Otherwise the test has not seen a handover.
 func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Helper()
 	passes := w.journal(s.id)
@@ -272,8 +266,8 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 }
 
 // hold delays the answers to a session's last requests until the newer host has come. The Pi that starts the
-// newer host needs longer to start than the sessions of the test would otherwise last. With the delay, the
-// newer host serves the last pass of each session, while other passes are still running.
+// newer host needs longer to start than the sessions would otherwise last. With the delay, the newer host
+// serves the last pass of each session, while other passes are still running.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {
@@ -290,7 +284,7 @@ func (w *world) hold(request int) {
 	}
 }
 
-// checkExtends asserts that b begins with all blocks of a, regardless of cache markers.
+// checkExtends ignores cache markers.
 func checkExtends(t *testing.T, a, b *mockllm.Request) {
 	t.Helper()
 	for i, block := range a.Blocks {
@@ -306,7 +300,6 @@ func checkExtends(t *testing.T, a, b *mockllm.Request) {
 	}
 }
 
-// checkSame asserts that two runs sent the same bytes.
 func checkSame(t *testing.T, want, got []*mockllm.Request) {
 	t.Helper()
 	for i := range min(len(want), len(got)) {

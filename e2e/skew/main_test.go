@@ -14,12 +14,11 @@ import (
 )
 
 var (
-	// The product, whose host is a development build, and the hosts of two releases.
+	// The product has a development build of the host.
 	product      stage.Product
 	older, newer release
 )
 
-// A release is a build of the host.
 type release struct{ version, host string }
 
 func TestMain(m *testing.M) { os.Exit(suite.Main(m, build)) }
@@ -47,7 +46,6 @@ func buildRelease(ctx context.Context, dir, version string) (release, error) {
 	return r, nil
 }
 
-// needs skips a test whose harness cannot run on this machine.
 func needs(t *testing.T, h schema.Harness) {
 	t.Helper()
 	if h == schema.HarnessPi {

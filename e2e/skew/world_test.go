@@ -22,25 +22,21 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// testTimeout bounds a whole test, on a machine that also runs other tests.
 const testTimeout = 10 * time.Minute
 
-// A world is a user's machine: the user, projects, and the model's provider.
 type world struct {
-	t *testing.T
-	// harness is the harness of all processes.
+	t       *testing.T
 	harness schema.Harness
 	ctx     context.Context
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
-	// came is closed when the newer host serves. While it is nil, no session waits for the newer host. Only
+	// came is closed when the newer host serves. While came is nil, no session waits for the newer host. Only
 	// one session can wait at a time, because the mock chooses one answer at a time.
 	came chan struct{}
 }
 
-// newWorld creates a world at root. root must be short, because the path of a socket has at most 104
-// bytes.
+// root must be short, because the path of a socket has at most 104 bytes.
 func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
@@ -59,14 +55,12 @@ func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	return w
 }
 
-// A process is a harness in a project.
 type process struct {
 	agent.Agent
 	project string
 }
 
-// seats returns the processes of n sessions that work side by side: an OpenCode for all of them, or a Pi
-// for each, because a Pi works in one session at a time.
+// One OpenCode has seats for all n sessions. A Pi works in one session at a time, so each session has a Pi.
 func (w *world) seats(r release, project string, n int) []process {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
@@ -79,8 +73,7 @@ func (w *world) seats(r release, project string, n int) []process {
 	return seats
 }
 
-// start runs the world's harness in a project of its own, with the host of a release. OpenCode loads the
-// shim at the first request, Pi at its start.
+// OpenCode loads the shim at the first request, Pi at its start.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)
@@ -109,7 +102,6 @@ func (w *world) start(r release, project string) process {
 	return p
 }
 
-// end ends processes, each of which may be listed more than once.
 func (w *world) end(processes ...process) {
 	w.t.Helper()
 	for _, p := range processes {
@@ -119,7 +111,6 @@ func (w *world) end(processes ...process) {
 	}
 }
 
-// tools are the tools of the world's harness.
 func (w *world) tools() script.Tools {
 	if w.harness == schema.HarnessPi {
 		return script.Pi
@@ -127,7 +118,6 @@ func (w *world) tools() script.Tools {
 	return script.OpenCode
 }
 
-// destroy ends all processes of the world, and empties its root for the next world.
 func (w *world) destroy(processes ...process) {
 	w.t.Helper()
 	w.end(processes...)
@@ -142,8 +132,7 @@ func (w *world) destroy(processes ...process) {
 	suite.Remove(w.t, w.root)
 }
 
-// session creates a session that the mock answers with steps, in order. It calls heard with the number
-// of each request, from 0.
+// The mock answers the session with steps, in order. For each request, session calls heard with its number, from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
 	if id, err = oc.Begin(w.ctx); err != nil {
 		return "", err
@@ -161,13 +150,11 @@ func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id 
 	return id, nil
 }
 
-// requests returns the requests that the provider received from a session, in order.
 func (w *world) requests(session string) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
 }
 
-// awaitStatus waits until the running host has the wanted status. During a takeover no host runs, and
-// afterwards the clients come back one after the other.
+// During a takeover no host runs, and then the clients connect again one after the other.
 func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) schema.StatusResult {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -181,7 +168,6 @@ func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) sc
 	}
 }
 
-// serves reports whether the host has exactly these harnesses as clients.
 func serves(status schema.StatusResult, processes ...process) bool {
 	var served, want []int
 	for _, c := range status.Clients {
@@ -198,7 +184,7 @@ func serves(status schema.StatusResult, processes ...process) bool {
 	return slices.Equal(served, want)
 }
 
-// journal reads the passes of a session. The host must not run.
+// The host must not run during journal.
 func (w *world) journal(session string) []store.PassRow {
 	w.t.Helper()
 	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
@@ -213,7 +199,6 @@ func (w *world) journal(session string) []store.PassRow {
 	return passes
 }
 
-// logs returns the logs of the shim and the host, by file name.
 func (w *world) logs() map[string]string {
 	w.t.Helper()
 	logs := map[string]string{}

@@ -2,7 +2,7 @@ package stage
 
 import "os"
 
-// isAlive reports whether a process exists. Windows does not find a dead process.
+// Windows does not find a dead process.
 func isAlive(p *os.Process) bool {
 	found, err := os.FindProcess(p.Pid)
 	if err != nil {

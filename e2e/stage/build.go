@@ -16,8 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// ErrCannotBuild means that a tool is missing on this machine. It does not mean that our code is
-// broken.
+// ErrCannotBuild means that a tool is missing on this machine, and not that the code is broken.
 var ErrCannotBuild = errors.New("cannot build the product here")
 
 // A Product holds the parts that users install.
@@ -31,8 +30,8 @@ type Product struct {
 	Pi pitest.Version
 }
 
-// Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are
-// missing, it fails with ErrCannotBuild.
+// Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are missing,
+// it fails with ErrCannotBuild.
 func Build(ctx context.Context, repo, dir string) (Product, error) {
 	repo, err := filepath.Abs(repo)
 	if err != nil {
@@ -52,8 +51,7 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
-	// The bundle is built inside the repository. Without the lock, test packages that run at the same
-	// time would read it half-written.
+	// The bundle is built inside the repository. Without the lock, other test packages would read it half-written.
 	tree := flock.New(filepath.Join(repo, "node_modules", ".magicctx-e2e.lock"))
 	if _, err := tree.TryLockContext(ctx, 50*time.Millisecond); err != nil {
 		return Product{}, fmt.Errorf("wait for another build: %w", err)

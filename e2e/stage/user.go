@@ -15,14 +15,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A User has a home, which contains the host's data directory.
 type User struct {
 	Product Product
 	Home    *opencodetest.Home
 	DataDir string
 }
 
-// NewUser creates a user below root, which should be short (see opencodetest.NewHome).
+// root should be short (see opencodetest.NewHome).
 func NewUser(root string, p Product) (*User, error) {
 	home, err := opencodetest.NewHome(filepath.Join(root, "home"))
 	if err != nil {
@@ -31,8 +30,7 @@ func NewUser(root string, p Product) (*User, error) {
 	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
 }
 
-// WithoutHistorian are settings that switch the historian off, so that the scripted model gets only the
-// questions of the session.
+// With WithoutHistorian, the scripted model gets only the questions of the session.
 const WithoutHistorian = `{"historian": {"disable": true}}`
 
 // Configure writes the user's magicctx.jsonc. A project's file may not set most keys.
@@ -47,9 +45,8 @@ func (u *User) Configure(settings string) error {
 	return nil
 }
 
-// Bare returns the options for OpenCode without the shim. As every user of the plugin does, it switches
-// OpenCode's own compaction off. It also switches snapshots off: each step would run git twice, and few
-// tests examine the result.
+// Bare returns the options for OpenCode without the shim. As for every user of the plugin, OpenCode's own
+// compaction is off. Snapshots are also off: each step would run git twice, and few tests examine the result.
 func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	return opencodetest.Options{
 		Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
@@ -57,8 +54,6 @@ func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	}
 }
 
-// WithPlugin returns the options for OpenCode with the shim, whose host is the binary at the given
-// path.
 func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 	o := u.Bare(project, mockURL)
 	o.Plugins = []any{"file://" + filepath.ToSlash(u.Product.Shim)}
@@ -66,14 +61,12 @@ func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 	return o
 }
 
-// BarePi returns the options for Pi without the shim.
 func (u *User) BarePi(project, mockURL string) pitest.Options {
 	return pitest.Options{
 		Repo: u.Product.Repo, Version: u.Product.Pi, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
 	}
 }
 
-// WithPi returns the options for Pi with the shim, whose host is the binary at the given path.
 func (u *User) WithPi(host, project, mockURL string) pitest.Options {
 	o := u.BarePi(project, mockURL)
 	o.Extensions = []string{u.Product.PiShim}
@@ -83,13 +76,10 @@ func (u *User) WithPi(host, project, mockURL string) pitest.Options {
 
 func (u *User) hostEnv() []string { return []string{"MAGIC_CONTEXT_DATA_DIR=" + u.DataDir} }
 
-// ErrNoHost means that no host of the user runs.
 var ErrNoHost = errors.New("no host runs")
 
-// exitNoHost is the exit code of `magicctx-host status` if no host runs.
 const exitNoHost = 3
 
-// Status returns the status of the user's running host.
 func (u *User) Status(ctx context.Context) (status schema.StatusResult, err error) {
 	cmd := exec.CommandContext(ctx, u.Product.Host, "status", "--json")
 	cmd.Env = u.Home.Env(u.Home.Root, u.hostEnv()...)
@@ -138,8 +128,8 @@ func (u *User) StopHost(ctx context.Context) error {
 // endTimeout is longer than the 5 s that the host grants to running calls.
 const endTimeout = 10 * time.Second
 
-// End sends a signal to a process that is not our child, and waits until it is gone. It polls, because
-// only a parent can wait for a process.
+// End sends a signal to any process, and waits until the process is gone. Only a parent can wait for a process,
+// so End polls.
 func End(ctx context.Context, pid int, signal os.Signal) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {

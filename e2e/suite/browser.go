@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Browser returns the programs with which a test drives a page, or skips the test. repo is the root of the repository.
+// Browser returns the programs with which a test drives a page, or skips the test.
 func Browser(t *testing.T, repo string) (chromium, node string) {
 	t.Helper()
 	if testing.Short() {

@@ -15,15 +15,12 @@ var (
 	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
 )
 
-// All reports whether the tests play each session at its full length, in both harnesses and in both dialects,
-// even if the session depends on neither.
+// All reports whether the tests play each session at its full length, in both harnesses and in both dialects.
 func All() bool { return *all }
 
-// Pi is the version of all Pis that the tests start.
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
-// OnlyWithAll skips a test that repeats another one, unless the flag -all is given. The reason names the
-// test that it repeats.
+// Without the flag -all, OnlyWithAll skips a test that repeats another one, which the reason names.
 func OnlyWithAll(t *testing.T, reason string) {
 	t.Helper()
 	if !All() {

@@ -14,8 +14,8 @@ import (
 // converters maps a dialect to the package of the AI SDK that makes its requests.
 var converters = map[mockllm.Dialect]string{mockllm.Anthropic: "anthropic", mockllm.OpenAI: "openai-compatible"}
 
-// Judge sends each request that the mock received to the judge when the test is over. If the judge's
-// packages are not installed, it does nothing. A test that cannot do without them calls judge.Needs.
+// At the end of the test, Judge judges each request that the mock received. If the judge's packages are not
+// installed, Judge does nothing. A test that needs them calls judge.Needs.
 func Judge(t *testing.T, mock *mockllm.Server) {
 	t.Helper()
 	t.Cleanup(func() {

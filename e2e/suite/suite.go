@@ -16,15 +16,13 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
-// buildTimeout bounds a build with cold caches.
 const buildTimeout = 5 * time.Minute
 
 // missing is the reason why the tests of this process cannot run on this machine.
 var missing error
 
 // Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and returns
-// the exit code. If build fails with stage.ErrCannotBuild, Main still runs the tests, and Needs then skips
-// each of them (in CI, fails it).
+// the exit code. If build fails with stage.ErrCannotBuild, Needs skips each test (in CI, fails it).
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {
@@ -45,8 +43,7 @@ func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	return m.Run()
 }
 
-// Needs skips a test that cannot run on this machine. In CI it fails the test instead, so that a job
-// which tested nothing is not green.
+// Needs skips a test that cannot run on this machine. In CI the test fails: a job without tests must not be green.
 func Needs(t *testing.T) {
 	t.Helper()
 	switch {
@@ -59,8 +56,8 @@ func Needs(t *testing.T) {
 	}
 }
 
-// NeedsPi skips a test that cannot run the Pi of the repository at repo, as Needs does. On Linux, the test
-// fails instead: where OpenCode is there, Pi is missing only on platforms for which npm has no Node.
+// NeedsPi skips a test that cannot run the Pi of the repository at repo. On Linux the test fails: npm lacks
+// Node only for other platforms.
 func NeedsPi(t *testing.T, repo string) {
 	t.Helper()
 	Needs(t)
@@ -73,8 +70,8 @@ func NeedsPi(t *testing.T, repo string) {
 	}
 }
 
-// NeedsOpenCode2 skips a test that cannot run on this machine, as Needs does. If MAGICCTX_OPENCODE2 names the source of a beta, the
-// test runs with that beta. Otherwise it runs with the fake, and only if -all is given.
+// If MAGICCTX_OPENCODE2 names the source of a beta, the test runs with this beta. Otherwise it runs with the
+// fake, and only if -all is given.
 func NeedsOpenCode2(t *testing.T) {
 	t.Helper()
 	Needs(t)
@@ -83,8 +80,7 @@ func NeedsOpenCode2(t *testing.T) {
 	}
 }
 
-// Root creates a directory for the files of a test. The path of t.TempDir() is too long: a Unix socket
-// below it may have a path of at most 104 bytes.
+// The path of t.TempDir() is too long: a Unix socket may have a path of at most 104 bytes.
 func Root(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "mcx")
@@ -98,7 +94,6 @@ func Root(t *testing.T) string {
 	return root
 }
 
-// Remove removes a root.
 func Remove(t *testing.T, root string) {
 	t.Helper()
 	if err := stage.RemoveAll(root); err != nil {

@@ -20,7 +20,7 @@ import (
 
 var errTimeout = errors.New("the run has missed its deadline")
 
-// failed returns the error of a run. word is the name of the failure in messages for people.
+// word is the name of the failure in messages for people, for example "unavailable".
 func failed(kind ask.Kind, word, message string) *ask.Error {
 	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
 	if kind == "" {
@@ -29,10 +29,8 @@ func failed(kind ask.Kind, word, message string) *ask.Error {
 	return e
 }
 
-// unavailable returns the error of a run that no connected shim could begin.
 func unavailable(reason string) *ask.Error { return failed("", "unavailable", reason) }
 
-// ended returns the error for a run whose context has ended: a timeout or an abort.
 func ended(ctx context.Context) *ask.Error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errTimeout) || errors.Is(cause, context.DeadlineExceeded) {
@@ -41,7 +39,7 @@ func ended(ctx context.Context) *ask.Error {
 	return failed(ask.Aborted, "aborted", cause.Error())
 }
 
-// endOf reads the result of a run. The answer's usage is the sum over all steps of the run.
+// The answer's usage is the sum over all steps of the run.
 func endOf(h schema.Harness, r schema.AgentRunResult) (e End) {
 	codec, err := client.CodecOf(string(h))
 	if err != nil {
@@ -62,7 +60,6 @@ func endOf(h schema.Harness, r schema.AgentRunResult) (e End) {
 	return e
 }
 
-// textOf returns the text parts of an answer, joined by line breaks.
 func textOf(m transcript.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -73,7 +70,6 @@ func textOf(m transcript.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// modelNotFound is the name that all shims give to the error about an unknown model.
 const modelNotFound = "ProviderModelNotFoundError"
 
 // unknownModel matches the message of the error modelNotFound, for example "Model not found: p/opsu. Did you mean:
@@ -83,8 +79,7 @@ var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
 })
 
-// A harnessError is an error in the form in which shims report it. The fields after StatusCode are set only if Name is
-// modelNotFound.
+// A harnessError is an error as shims report it. The fields after StatusCode are set only if Name is modelNotFound.
 type harnessError struct {
 	Name string `json:"name"`
 	Data struct {
@@ -99,8 +94,7 @@ type harnessError struct {
 // maxMessage bounds the length of an error message, because it may be a whole page of HTML.
 const maxMessage = 1_000
 
-// failureOf converts a shim's report of a failed run. The report contains the harness's own error object, which may
-// have any form.
+// The report contains the harness's own error object, which may have any form.
 func failureOf(f schema.AgentFailure) *ask.Error {
 	var e harnessError
 	message := ""

@@ -6,18 +6,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Cassette answers in place of a harness's hidden agents. A replay uses a cassette of recorded answers. The methods
-// are safe for concurrent use.
+// A Cassette answers in place of a harness's hidden agents, for example in a replay. The methods are safe for
+// concurrent use.
 type Cassette interface {
-	// Run answers as a shim answers agent/run. When ctx ends, Run withdraws the run and returns soon.
+	// When ctx ends, Run withdraws the run and returns soon.
 	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// The host calls Begin before it starts background work that may ask agents, and End when that work has ended. The
-	// host calls Begin before it answers the protocol call that caused the work. The work asks one question at a time.
+	// The host calls Begin before background work that may ask agents, and End when that work has ended. The host
+	// calls Begin before it answers the protocol call that caused the work. The work asks one question at a time.
 	Begin()
 	End()
 }
 
-// runRecorded runs an agent through the cassette.
 func (r *Runner) runRecorded(ctx context.Context, p schema.AgentRunParams, harness schema.Harness) End {
 	result, err := r.Cassette.Run(ctx, p)
 	switch {

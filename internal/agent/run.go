@@ -14,46 +14,38 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Runner runs hidden agents.
 type Runner struct {
 	Options
-	// seats holds a token for each agent that runs.
+	// seats holds one token for each running agent.
 	seats chan struct{}
 }
 
-// Options configure a Runner.
 type Options struct {
 	Clients    *client.Registry
 	Background *background.Work
 	Serial     *clock.Serial
 	Log        *slog.Logger
-	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
-	Cassette Cassette
-	// Ledger books each question.
-	Ledger Ledger
+	Cassette   Cassette
+	Ledger     Ledger
 }
 
 // A Ledger books the questions of hidden agents, and refuses a question that could exceed a budget.
 type Ledger interface {
 	// Begin reserves the highest possible cost of a question whose answer may take that many steps. The caller calls
-	// settle when the question has ended. If Begin returns an error, nothing may be asked.
+	// settle when the question has ended. After an error, the caller must not ask.
 	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
 }
 
-// An End is the end of a question.
 type End struct {
 	ask.Answer
-	Err error
-	// Steps counts the finished steps, whose usage is known.
+	Err   error
 	Steps int
 	// IsUnknown means that the harness may still be working on the question.
 	IsUnknown bool
 }
 
-// NewRunner returns a runner that runs no agent yet.
 func NewRunner(o Options) *Runner { return &Runner{Options: o, seats: make(chan struct{}, maxRuns)} }
 
-// Go starts background work that may ask hidden agents.
 func (r *Runner) Go(work func()) {
 	if r.Cassette != nil {
 		r.Cassette.Begin()
@@ -66,8 +58,8 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns the function that waits before another attempt, or nil for the usual wait. In a replay, the function
-// returns at once: the provider was overloaded during the recording, not now.
+// Sleep returns the wait before another attempt, or nil for the usual wait. In a replay, the wait ends at once,
+// because the provider was overloaded only during the recording.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
 		return nil
@@ -75,18 +67,15 @@ func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	return func(context.Context, time.Duration) error { return nil }
 }
 
-// An Asker asks hidden agents on behalf of a session, or of a project.
 type Asker struct {
 	*Runner
 	Harness schema.Harness
-	// Client is the connection on which the session was last seen. If it is gone, Ask uses another connection
+	// Client is the connection on which the session was last seen. If this connection is closed, Ask uses another one
 	// of the same harness and directory.
-	Client client.Client
-	// The agent runs in Directory, as a child of the session Session.
+	Client             client.Client
 	Directory, Session string
 	// Title tells the user what the agent does, for example "history 120-180".
 	Title string
-	// Lease is the lease of the run that asks.
 	Lease Lease
 }
 
@@ -95,16 +84,15 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for a run to end after Ask has told the shim to abort the run. It includes
-// the five seconds that a shim gives its harness.
+// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim gives its harness five of these
+// seconds.
 const abortGrace = 8 * time.Second
 
-// Ask implements ask.Asker: it runs a hidden agent through a connected shim and returns its last answer. Every
-// error is an *ask.Error, except for a mistake in q. If the usage of a failed run is known, the returned answer
-// holds it. If ctx ends, Ask ends the run in the harness, and waits at most abortGrace for it to end.
+// Ask implements ask.Asker. Every error is an *ask.Error, except for a mistake in q. If the usage of a failed run is
+// known, the returned answer holds it. If ctx ends, Ask ends the run in the harness, and waits at most abortGrace for
+// it to end.
 //
-// A run has the tools of its definition, and no others: a hidden agent reads no file, and cannot start another
-// agent.
+// A run has only the tools of its definition, so a hidden agent reads no file and starts no other agent.
 func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	p, err := a.params(q)
 	if err != nil {
@@ -129,7 +117,6 @@ func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	return end.Answer, end.Err
 }
 
-// run runs an agent through the cassette, or on the first connection that can run it.
 func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) End {
 	if a.Cassette != nil {
 		return a.runRecorded(ctx, p, a.Harness)
@@ -154,7 +141,6 @@ func (a Asker) run(ctx context.Context, q ask.Request, p schema.AgentRunParams) 
 	return End{Err: unavailable(reason)}
 }
 
-// params validates a question and returns the parameters of its call.
 func (a Asker) params(q ask.Request) (schema.AgentRunParams, error) {
 	definition, err := definitionOf(q.Agent)
 	if err != nil {
@@ -177,8 +163,7 @@ func (a Asker) params(q ask.Request) (schema.AgentRunParams, error) {
 	}, nil
 }
 
-// runOn runs an agent on one connection. When ctx ends, runOn aborts the run and waits for the run's own
-// answer, which contains the usage.
+// If ctx ends, runOn aborts the run and waits for the run's answer, because only the answer contains the usage.
 func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -213,8 +198,7 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	return o.result, o.err
 }
 
-// isUnknownMethod reports whether err says that the shim does not know the method, because it is too old to
-// run agents.
+// A shim that is too old to run agents does not know the method.
 func isUnknownMethod(err error) bool {
 	var answered interface{ IsUnknownMethod() bool }
 	return errors.As(err, &answered) && answered.IsUnknownMethod()

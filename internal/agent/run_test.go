@@ -20,10 +20,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A runner is a client that runs agents.
 type runner struct {
 	mute
-	// run answers agent/run. stop ends when the host aborts the run.
+	// stop ends when the host aborts the run.
 	run     func(stop context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	mu      sync.Mutex // runs and their aborts come from different goroutines
 	abort   context.CancelFunc
@@ -48,14 +47,12 @@ func (r *runner) AbortAgent(_ context.Context, p schema.AgentAbortParams) error 
 	return nil
 }
 
-// says returns a runner that answers in the form of OpenCode.
 func says(text string) *runner {
 	return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{Answers: []json.Value{answered(text, "stop", 7)}}, nil
 	}}
 }
 
-// hangs is a runner whose runs answer only when they are aborted.
 func hangs() *runner {
 	return &runner{run: func(stop context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
 		<-stop.Done()
@@ -76,28 +73,22 @@ func answered(text, finish string, input int) json.Value {
 	return raw
 }
 
-// mute is a client that answers nothing.
 type mute struct{ client.Client }
 
-// AbortAgent does nothing.
 func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
 
 type noLedger struct{}
 
-// Begin allows every question.
 func (noLedger) Begin(context.Context, Asker, ask.Request, int) (func(End), error) {
 	return func(End) {}, nil
 }
 
-// A noting ledger notes how questions end.
 type noting struct{ ends []End }
 
-// Begin allows every question.
 func (n *noting) Begin(context.Context, Asker, ask.Request, int) (func(End), error) {
 	return func(e End) { n.ends = append(n.ends, e) }, nil
 }
 
-// The ledger learns which steps have finished, and whether the harness may still work on the question.
 func TestLedgerLearnsHowAQuestionEnded(t *testing.T) {
 	twoSteps := func(second json.Value, reason string) *runner {
 		return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
@@ -136,8 +127,6 @@ func TestLedgerLearnsHowAQuestionEnded(t *testing.T) {
 	}
 }
 
-// connected returns a runner, and the clients that can run agents for it. All of them have opened the
-// directory /p.
 func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runner, *client.Registry) {
 	t.Helper()
 	known := client.NewRegistry(func(schema.Harness, string) (schema.Config, []config.Warning) { return cfg, nil })
@@ -149,7 +138,6 @@ func connected(t *testing.T, cfg schema.Config, clients ...client.Client) (*Runn
 	}), known
 }
 
-// A run is a question with the asker that asks it.
 type run struct {
 	Asker
 	ask.Request
@@ -189,9 +177,8 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// No hidden agent has a tool. Otherwise, a text in the history could make an agent read a file, for example ".env", or
-// a link in the repository to a private key. The content would end up in a summary, and the user would never see the
-// call.
+// If a hidden agent had a tool, a text in the history could make the agent read ".env". The summary would then
+// contain that file, and the user would never see the call.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range schema.Harnesses {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
@@ -259,8 +246,8 @@ func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	wantUnavailable(t, inPi)
 }
 
-// If an old shim does not know agent/run, the host asks another shim. After any other failure, the run may already have
-// begun, so the host asks no other shim.
+// If an old shim does not know agent/run, the host asks another shim. After any other failure, the run may already
+// have begun.
 func TestAgentIsNotRunTwice(t *testing.T) {
 	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, unknownMethod{}
@@ -320,7 +307,6 @@ func TestAgentHasADeadline(t *testing.T) {
 	})
 }
 
-// If a shim does not react to an abort, it must not block the host.
 func TestAgentThatIgnoresItsAbortDoesNotBlockTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &deaf{}
@@ -334,7 +320,6 @@ func TestAgentThatIgnoresItsAbortDoesNotBlockTheHost(t *testing.T) {
 	})
 }
 
-// deaf is a client that ignores aborts: a run ends only when the context of its call ends.
 type deaf struct{ mute }
 
 func (*deaf) RunAgent(ctx context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
@@ -404,7 +389,6 @@ func TestAgentRunThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// Some of the errors have OpenCode's form. The others are sentences of Pi.
 func TestAgentErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, raw string
@@ -499,7 +483,6 @@ func FuzzAgentResult(f *testing.F) {
 	})
 }
 
-// wantUnavailable checks that no connection can run the agent.
 func wantUnavailable(t *testing.T, r run) {
 	t.Helper()
 	if _, err := r.ask(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "agent unavailable: ") {

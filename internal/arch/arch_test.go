@@ -17,8 +17,6 @@ import (
 
 const module = "github.com/magicctx/magicctx-host"
 
-// A pkg is the description that `go list` gives of a package, without its
-// tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
@@ -27,7 +25,6 @@ type pkg struct {
 	GoFiles    []string
 }
 
-// list returns the packages of this module.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	all, err := packages()
@@ -56,7 +53,6 @@ var packages = sync.OnceValues(func() (all []pkg, err error) {
 	}
 })
 
-// never is the table of dependencies that a package must not have, neither directly nor indirectly.
 var never = []struct {
 	from, what, why string
 }{
@@ -71,7 +67,6 @@ var never = []struct {
 	{"cmd/magicctx-host", module + "/e2e", "test equipment stays out of the binary"},
 }
 
-// direct is the table of imports that a package must not have itself. Its dependencies may have them.
 var direct = []struct {
 	from, what, why string
 }{
@@ -84,8 +79,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages of which the host is made: the packages that its doc.go names, and packages that only other
-// rooms import. No room imports the host.
+// rooms are the packages of the host: the imports in its doc.go, and packages that only other rooms import. No room
+// imports the host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
 	if err != nil {
@@ -96,7 +91,6 @@ var rooms = func() string {
 	return strings.Join(slices.DeleteFunc(found, func(p string) bool { return named(p, others) }), " ") + " internal/keyfiles internal/search"
 }()
 
-// importers lists the only packages that may import a package.
 var importers = []struct {
 	of, by, why string
 }{
@@ -129,8 +123,6 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
-// complaints checks packages against the imports that the doc.go files allow, and
-// against the tables of this file. It returns every violation.
 func complaints(all []pkg, allowed map[string][]string) []string {
 	var found []string
 	complain := func(p pkg, what, why string) {
@@ -167,9 +159,8 @@ func complaints(all []pkg, allowed map[string][]string) []string {
 	return found
 }
 
-// named reports whether one of the names covers path. The name of a module's
-// package also covers the packages below it. A name of the standard library
-// does not: net does not cover net/url.
+// A package of a module covers the packages below it. A package of the standard library does not: net does not cover
+// net/url.
 func named(path, names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
 		return path == n || strings.Contains(n, ".") && within(path, n)
@@ -187,7 +178,6 @@ func locals(paths string) []string {
 	return all
 }
 
-// The doc.go files and the tables must reject each import that they are meant to forbid.
 func TestWrongArrowsAreFound(t *testing.T) {
 	allowed := imports(t, list(t))
 	for _, c := range []struct{ from, to string }{

@@ -12,23 +12,17 @@ import (
 )
 
 var (
-	// comment is a comment line, or a comment at the end of a line of code.
 	comment = regexp.MustCompile(`(?m)(?:^|\s)(?://|/?\*+|#)\s(.*)$`)
 	// outside is a reference to a document that a reader of this repository does
 	// not have, for example "spec transform §16" or "design §9".
-	outside = regexp.MustCompile(`\b(spec|design|seeds?)( [a-z-]+)? §|\b(transform|history|knowledge|storage-config) §\d|\bspec dcp-and-crucible`)
-	// document is a reference to a document of this repository, such as
-	// docs/defects.md.
+	outside  = regexp.MustCompile(`\b(spec|design|seeds?)( [a-z-]+)? §|\b(transform|history|knowledge|storage-config) §\d|\bspec dcp-and-crucible`)
 	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9_/-]+\.md`)
-	// link is a relative link of a Markdown file, with its anchor.
-	link = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
-	// heading is a heading of a Markdown file. Its anchor has no punctuation.
+	link     = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	// An anchor has no punctuation.
 	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// Citations lead somewhere: comments and documents cite only files of this
-// repository, and each cited file exists.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	root := rootOf(t)
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.ts", "*.mjs", "*.md", "*.yml")
@@ -68,7 +62,6 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// prose returns the text of a file that is written for people, on one line.
 func prose(file string, content []byte) []byte {
 	if strings.HasSuffix(file, ".md") {
 		return bytes.ReplaceAll(content, []byte("\n"), []byte(" "))
@@ -80,7 +73,6 @@ func prose(file string, content []byte) []byte {
 	return b.Bytes()
 }
 
-// anchors returns the anchors of a Markdown file's headings.
 func anchors(path string) []string {
 	content, _ := os.ReadFile(path) // wantFile reports a missing file
 	var all []string

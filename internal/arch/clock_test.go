@@ -9,9 +9,7 @@ import (
 	"testing"
 )
 
-// A pass receives the time as a value, so that a replay of the pass makes the
-// same decisions. Importing package time is allowed, because durations are
-// values.
+// A pass receives the time as a value, so that a replay of the pass makes the same decisions.
 func TestPipelineReadsNoClock(t *testing.T) {
 	clocks := []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Sleep"}
 	files := 0

@@ -10,21 +10,19 @@ import (
 )
 
 var (
-	// bugID is an id such as A18. An id of an older list has a word before it, for example "peers A1"; no name of a
-	// test holds it.
-	bugID = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
-	// bugTest is a Go test that has an id in its name.
+	// bugID is an id such as A18. An older list's ids begin with a word, for example "peers A1"; no test name
+	// contains one.
+	bugID   = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".
 	bugCited = regexp.MustCompile(`\b(?:class|[Dd]efect) ([A-Z]\d+)\b|(?m:^\s*// )([A-Z]\d+)(?::| \(and )|\b([A-Z]\d+)(?: in|\)? \()\s*(?://\s*)?docs/defects\.md`)
 	// bugLine matches the line of a class of bugs: its symptom, its ids, and its tests.
-	bugLine = regexp.MustCompile(`^- .*? \[([^\]]+)\](.*)`)
-	// bugListed matches a test in the line of a class: the name of a Go test, or the title of a shim's test.
+	bugLine   = regexp.MustCompile(`^- .*? \[([^\]]+)\](.*)`)
 	bugListed = regexp.MustCompile("`(Test\\w+)`|\"([^\"]+)\"")
 )
 
-// In docs/defects.md each class of bugs has a test that exists, or a reason why it has none. Each id that a comment
-// or the name of a test holds belongs to a class.
+// In docs/defects.md, each class of bugs has an existing test, or a reason why it has no test. Each id in a comment
+// or a test's name belongs to a class.
 func TestBugIndex(t *testing.T) {
 	root := rootOf(t)
 	page, err := os.ReadFile(filepath.Join(root, "docs/defects.md"))

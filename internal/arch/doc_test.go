@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// Each package has a doc.go, and no other file has a package comment.
 func TestEachPackageSaysWhatItIsFor(t *testing.T) {
 	for _, p := range list(t) {
 		entries, err := os.ReadDir(p.Dir)

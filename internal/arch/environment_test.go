@@ -12,15 +12,10 @@ import (
 const environmentPage = "docs/environment.md"
 
 var (
-	// ours matches the name of an environment variable that our programs may
-	// read.
-	ours = regexp.MustCompile(`\b(?:MAGICCTX|MAGIC_CONTEXT|XDG|OPENCODE)_[A-Z_]+\b`)
-	// listed matches the names at the beginning of a line of the list.
+	ours   = regexp.MustCompile(`\b(?:MAGICCTX|MAGIC_CONTEXT|XDG|OPENCODE)_[A-Z_]+\b`)
 	listed = regexp.MustCompile("(?m)^- (`[A-Z_]+`(?:, `[A-Z_]+`)*)")
 )
 
-// The list of environment variables names each variable that the product
-// reads, and no variable that nothing reads.
 func TestEnvironmentVariablesAreListed(t *testing.T) {
 	root := rootOf(t)
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.ts", "*.mjs")

@@ -13,10 +13,8 @@ import (
 // ends.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
-// knowsHarnesses lists the beginnings of the paths of the codecs and vocabularies.
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}
 
-// Outside the codecs, no code knows which harness it serves.
 func TestOnlyCodecsKnowTheirHarness(t *testing.T) {
 	root := rootOf(t)
 	for _, dir := range append(strings.Fields(rooms), "pipeline", "internal/host", "internal/replay") {

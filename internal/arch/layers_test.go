@@ -18,15 +18,12 @@ import (
 var update = flag.Bool("update", false, "write the table of packages into ARCHITECTURE.md")
 
 var (
-	// mayImport is the last paragraph of a doc.go.
-	mayImport = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
-	// packagePath is the path of a package in that paragraph.
+	mayImport   = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
 	packagePath = regexp.MustCompile(`[a-z0-9]+(?:[/-][a-z0-9]+)*`)
-	// equipment lists the packages that only tests and generators use. The table leaves them out.
+	// equipment matches packages that only tests and generators use. The table leaves out these packages.
 	equipment = regexp.MustCompile(`^e2e|^internal/arch$|/gen$|test$`)
 )
 
-// said returns the text of a package's doc.go.
 func said(t *testing.T, p pkg) string {
 	t.Helper()
 	path := filepath.Join(p.Dir, "doc.go")
@@ -41,7 +38,6 @@ func said(t *testing.T, p pkg) string {
 	return text
 }
 
-// imports returns, for each package, the packages that its doc.go allows it to import.
 func imports(t *testing.T, all []pkg) map[string][]string {
 	t.Helper()
 	allowed := map[string][]string{}
@@ -63,7 +59,6 @@ func imports(t *testing.T, all []pkg) map[string][]string {
 	return allowed
 }
 
-// A doc.go allows no import that its package does not have.
 func TestEachAllowedImportIsUsed(t *testing.T) {
 	all := list(t)
 	allowed := imports(t, all)
@@ -76,8 +71,7 @@ func TestEachAllowedImportIsUsed(t *testing.T) {
 	}
 }
 
-// ARCHITECTURE.md has the table of layers: a line for each package, below the packages that it imports. The table is
-// made from the doc.go files, which also list the imports. This command updates it:
+// After a change of a doc.go, this command writes the table in ARCHITECTURE.md again:
 //
 //	go test ./internal/arch -run Table -args -update
 func TestTableOfPackagesIsFresh(t *testing.T) {

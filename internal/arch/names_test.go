@@ -15,25 +15,19 @@ import (
 )
 
 var (
-	// quoted matches a name between backticks, in a line of a document.
 	quoted = regexp.MustCompile("`([^`]+)`")
-	// fence matches a block of code.
-	fence = regexp.MustCompile("(?s)```.*?```")
+	fence  = regexp.MustCompile("(?s)```.*?```")
 	// sourceFile matches the path of a file of this repository, for example `store/pass.go`, or the bare name of a
 	// source file.
 	sourceFile = regexp.MustCompile(`^[\w.*-]+\.(go|ts|mjs|sql)$|^[\w.*-]+(/[\w.*-]+)+\.(go|ts|mjs|sql|md|txtar|json|jsonl|txt|svg|gz)$`)
-	// identifier matches a name of the code, for example `Session.Render`, `store.CommitPass` or `pending_marker`.
 	identifier = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?$`)
-	// ofCode matches a part of an identifier that is no plain word: it has a capital inside, or an underscore.
-	ofCode = regexp.MustCompile(`[a-z0-9][A-Z]|_`)
-	// goTest matches the name of a test. Documents shorten it with "…".
-	goTest = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*…?$`)
-	// command matches a task of the Taskfile, or a script of package.json.
+	// ofCode matches identifiers that are no plain words: these have a capital inside, or an underscore.
+	ofCode  = regexp.MustCompile(`[a-z0-9][A-Z]|_`)
+	goTest  = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*…?$`)
 	command = regexp.MustCompile(`\b(task|npm run(?: --silent)?) ([a-z]+(?:[:-][a-z]+)*)`)
 	word    = regexp.MustCompile(`\w+`)
 )
 
-// sources holds the names that documents may use.
 type sources struct {
 	files    []string                   // the tracked files
 	words    map[string]bool            // the words of all sources
@@ -44,8 +38,8 @@ type sources struct {
 	keys     map[string]bool // for example project_docs.enabled, and project_docs
 }
 
-// Documents name between backticks only files, functions, tests, tasks and configuration keys that exist. The
-// changelog is an exception, because it also names things that were removed.
+// Documents may name between backticks only existing files, functions, tests, tasks and configuration keys. The
+// changelog may also name removed things.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
 	s := readSources(t, root)
@@ -76,7 +70,6 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// The check must find a wrong name of each kind, and must accept a right one.
 func TestWrongNamesAreFound(t *testing.T) {
 	s := readSources(t, rootOf(t))
 	for _, name := range []string{"store/nothere.go", "nothere.go", "store/*_nothere.go", "TestNotHere", "store.CommitNothing", "Session.RenderNothing", "nothing_here()", "task nothere", "npm run nothere", "project_docs.nothere"} {
@@ -91,8 +84,7 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 }
 
-// missing looks up each name in a document, and adds their number to names. It returns the names of things that do not
-// exist.
+// missing returns the names in a document that do not exist. It adds the number of all names to names.
 func (s *sources) missing(document string, names *int) []string {
 	var found []string
 	complain := func(isThere bool, name, kind string) {
@@ -189,7 +181,6 @@ func readSources(t *testing.T, root string) *sources {
 	return s
 }
 
-// declare adds the names that a Go file declares.
 func (s *sources) declare(t *testing.T, file string, content []byte) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, content, parser.SkipObjectResolution)

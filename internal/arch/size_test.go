@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A type with more methods than mostMethods, or a package with more lines than mostLines, most likely has more than one
-// subject. The package pipeline may be longer, because all of its code makes one decision.
+// A longer package, or a type with more methods, most likely has more than one subject. The package pipeline may be
+// longer, because all of its code makes one decision.
 const (
 	mostMethods = 40
 	mostLines   = 3500
@@ -48,7 +48,6 @@ func TestTypesAndPackagesStaySmall(t *testing.T) {
 	}
 }
 
-// receiver returns the name of a receiver's type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

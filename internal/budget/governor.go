@@ -21,29 +21,26 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A Governor bounds and books the questions of the hidden agents. Its methods are safe for concurrent use.
+// A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. If the newest question for a work was refused, stops holds the refusal; its key is the
-	// work as text. stops is nil until the stored refusals are read.
+	// mu guards stops. stops holds refusals by work (Work.String), and is nil until the host has read the stored
+	// refusals.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
 
-// Options configure a Governor.
 type Options struct {
 	Store   *store.Store
 	Models  *model.Models
 	Clients *client.Registry
 	Clock   clock.Clock
 	Log     *slog.Logger
-	// Zone decides when a day, and with it a budget, begins.
-	Zone *time.Location
-	// Unlimited switches the budgets off. A replay sets it, because recorded answers cost nothing.
+	Zone    *time.Location
+	// A replay sets Unlimited, because recorded answers cost nothing.
 	Unlimited bool
 }
 
-// New returns a governor.
 func New(o Options) *Governor {
 	return &Governor{Options: o}
 }
@@ -54,7 +51,6 @@ const writeTimeout = 30 * time.Second
 // readTimeout bounds the one read of the stored refusals, because a user waits for the status.
 const readTimeout = time.Second
 
-// Begin implements agent.Ledger.
 func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, steps int) (settle func(agent.End), err error) {
 	cfg := g.Clients.Config(string(a.Harness), a.Directory)
 	needs := g.Worst(ctx, cfg, q, steps)
@@ -89,8 +85,8 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	}, nil
 }
 
-// settle books the real cost of a question. If the question was cut off, the unfinished step counts with its worst
-// case. If the harness may still be working on the question, the question stays booked with its worst case.
+// If the question was cut off, settle books the worst case of the unfinished step. If the harness may still be
+// working on the question, its whole worst case stays booked.
 func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
 	if end.IsUnknown {
 		return nil
@@ -117,23 +113,20 @@ func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q as
 	return g.Store.Calls.Settle(ctx, id, c, counted)
 }
 
-// isCutOff reports whether somebody ended a question before its answer was whole.
 func isCutOff(err error) bool {
 	kind := ask.Classify(err)
 	return kind == ask.TimedOut || kind == ask.Aborted
 }
 
-// day returns the times at which the present day began, and at which the next one begins.
 func (g *Governor) day() (today, tomorrow time.Time) {
 	year, month, day := time.UnixMilli(g.Clock.Now()).In(g.Zone).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, g.Zone), time.Date(year, month, day+1, 0, 0, 0, 0, g.Zone)
 }
 
-// meanDays is the number of days whose prompts decide the budget of a day.
+// meanDays is the number of days over which a budget averages the cost of the prompts.
 const meanDays = 7
 
-// caps returns two caps of a day: the cap of all agents together, and either the cap of the historian or the common cap
-// of the other agents.
+// caps returns the cap of all agents together, and the cap of the historian or the common cap of the other agents.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {
@@ -155,7 +148,6 @@ func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, tod
 	return []work.Cap{all, own}, nil
 }
 
-// stop remembers a refusal for the status, and describes it in a sentence.
 func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget, tomorrow time.Time) string {
 	s := schema.BudgetStop{
 		Agents: over.Cap.Agents, Until: tomorrow.UnixMilli(), Money: float64(over.Cap.Money) / chronicle.Dollar, SpentMoney: float64(over.Spent.Money) / chronicle.Dollar,
@@ -175,7 +167,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the budget's refusal if it stops this work of an agent until tomorrow, and nil otherwise.
+// Stopped returns the refusal that stops this work until tomorrow, or nil.
 func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -185,8 +177,7 @@ func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	return nil
 }
 
-// known returns the refusals. After a restart, it reads the refusals that an earlier host has stored. The caller holds
-// g.mu.
+// After a restart, known reads the refusals that an earlier host has stored. The caller holds g.mu.
 func (g *Governor) known() map[string]schema.BudgetStop {
 	if g.stops != nil {
 		return g.stops

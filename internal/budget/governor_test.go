@@ -25,7 +25,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A bench is a governor over a real store, with a clock and a configuration that the test sets.
 type bench struct {
 	*Governor
 	clock *clock.Manual
@@ -34,7 +33,6 @@ type bench struct {
 	count int
 }
 
-// noon is 12:00 on 15 November 2026 in UTC.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func newBench(t *testing.T) *bench {
@@ -44,7 +42,6 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// open opens the store as a new host does.
 func (b *bench) open(t testing.TB) {
 	log := slog.New(slog.DiscardHandler)
 	s, err := store.Open(t.Context(), store.Options{Dir: b.dir, Log: log, Clock: b.clock})
@@ -58,13 +55,12 @@ func (b *bench) open(t testing.TB) {
 	})
 }
 
-// crash ends the host and starts another one.
 func (b *bench) crash(t testing.TB) {
 	b.Store.Close()
 	b.open(t)
 }
 
-// session starts a session in a new project. It returns the asker of a run that holds the session's lease.
+// session starts a session in a new project, and takes the historian's lease.
 func (b *bench) session(t testing.TB) agent.Asker {
 	b.count++
 	key := store.Key{Harness: "opencode", Session: fmt.Sprint("ses_", b.count)}
@@ -80,17 +76,14 @@ func (b *bench) session(t testing.TB) agent.Asker {
 	return a
 }
 
-// project is the project of the newest session.
 func (b *bench) project() string { return fmt.Sprint("git:", b.count) }
 
-// dreamer returns the asker of a dreamer in the newest project.
 func (b *bench) dreamer(t testing.TB) agent.Asker {
 	a := agent.Asker{Harness: schema.HarnessOpenCode, Directory: fmt.Sprint("/p", b.count), Lease: agent.Lease{Store: b.Store, Work: memories.DreamerOf(b.project()), Holder: "1.2"}}
 	b.lease(t, &a)
 	return a
 }
 
-// lease takes the lease of a's run again.
 func (b *bench) lease(t testing.TB, a *agent.Asker) {
 	a.Lease.Store = b.Store
 	if acquired, err := a.Lease.Acquire(t.Context()); err != nil || !acquired {
@@ -113,7 +106,7 @@ func isOver(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == ask.OverBudget
 }
 
-// An openCall is a call that has begun. used holds the true usage of each step, which the host may never learn.
+// used holds the true usage of each step, which the host may never learn.
 type openCall struct {
 	settle func(agent.End)
 	model  string
@@ -122,7 +115,7 @@ type openCall struct {
 	agents string
 }
 
-// A daily is what the provider has billed for a day, by agents: "historian", the other agents, and "" for all together.
+// daily is the provider's bill for a day, by agents: "historian", other agents, and "" for all.
 type daily struct {
 	money  map[string]float64
 	tokens map[string]int
@@ -137,12 +130,12 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 	}
 }
 
-// The bill of a day never exceeds a budget of that day, not even by one token or a billionth of a dollar. The test
-// varies prices and answers, crashes the host, and cuts calls off.
+// No day's bill exceeds a budget by a token or a billionth of a dollar. The test varies prices and answers, crashes
+// the host, and cuts off calls.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
-	// Each bound is often too large to matter. Then another bound decides.
+	// One of the bounds is often too large to matter, so that another one decides.
 	money := rapid.OneOf(rapid.Just(100.0), rapid.Float64Range(0, 0.5))
 	most := rapid.OneOf(rapid.Just(1_000_000), rapid.IntRange(0, 100_000))
 	rapid.Check(t, func(r *rapid.T) {
@@ -243,7 +236,6 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 	})
 }
 
-// shareOn returns what a later day may spend because of the prompts of day 0: share for seven days, then nothing.
 func shareOn(day int, share float64) float64 {
 	if day > 7 {
 		return 0
@@ -251,7 +243,6 @@ func shareOn(day int, share float64) float64 {
 	return share
 }
 
-// longest returns the longest answer to a question in one step.
 func (b *bench) longest(t testing.TB, q ask.Request) int {
 	_, id, _ := ask.Split(q.Model)
 	row, _, err := b.Store.Models.Limits(t.Context(), "p", id)
@@ -267,7 +258,7 @@ func (b *bench) longest(t testing.TB, q ask.Request) int {
 	return longest
 }
 
-// usage returns a random usage for each step of a question. The provider counts up to twice as many tokens as the host.
+// The provider may count twice as many tokens as the host.
 func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) {
 	read, isWorst := 0, rapid.Bool().Draw(r, "the worst case")
 	for range steps {
@@ -291,14 +282,12 @@ func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) 
 	return all
 }
 
-// bill1 returns the price of a usage in $.
 func bill1(p schema.Price, u ask.Usage) float64 {
 	return (float64(u.Input)*p.Fresh + float64(u.CacheWrite)*p.Write + float64(u.CacheRead)*p.Read + float64(u.Output)*p.Output) / 1e6
 }
 
 var question = ask.Request{Agent: "magicctx-historian", Model: "p/own", Prompt: "Summarise."}
 
-// begin begins a question that must fit into the budget.
 func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	t.Helper()
 	settle, err := b.Begin(t.Context(), a, question, 1)
@@ -308,8 +297,7 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	return settle
 }
 
-// The budget of a day is a share of what the prompts of a mean day cost, within bounds. The historian has its own
-// budget.
+// A budget is a share of the cost of a mean day's prompts, within bounds. The historian has its own budget.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)
@@ -354,7 +342,7 @@ func TestBudgetOfADay(t *testing.T) {
 	}
 }
 
-// A project whose prompts cost nothing yet has at least $5 a day for the historian, and $0.20 for all other agents.
+// If a project's prompts have cost nothing yet, its historian has $5 a day, and its other agents have $0.20.
 func TestDefaultBudgets(t *testing.T) {
 	b := newBench(t)
 	a := b.session(t)
@@ -370,8 +358,7 @@ func TestDefaultBudgets(t *testing.T) {
 	}
 }
 
-// A budget of 0 pays for no call, neither today nor tomorrow. So the refusal names no time at which the agents
-// continue.
+// A budget of 0 pays for no call, today or tomorrow. So the refusal must not say when the agents continue.
 func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	b := newBench(t)
 	for _, cap := range []work.Cap{{Tokens: 9}, {Money: 9}} {
@@ -381,7 +368,6 @@ func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	}
 }
 
-// Until midnight, a call counts with its worst case if its end is not known, or if it was cut off in its only step.
 func TestUnknownCallsCountInFull(t *testing.T) {
 	for name, end := range map[string]func(b *bench, settle func(agent.End)){
 		"it has not ended": func(*bench, func(agent.End)) {},
@@ -430,8 +416,8 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 	}
 }
 
-// If the harness has cut off a call of three steps after the first, the first step counts as reported, the second with
-// its worst case, and the third with nothing.
+// A call of three steps was cut off after its first step. Its first step counts as reported, its second with the
+// worst case, its third with nothing.
 func TestCutCallsAreBounded(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
@@ -445,15 +431,13 @@ func TestCutCallsAreBounded(t *testing.T) {
 	if err != nil || len(calls) != 1 {
 		t.Fatalf("%+v, %v", calls, err)
 	}
-	// The second step reads twice the question, 4,000 tokens of framing and the first answer of up to 1,000, and writes 1,000.
+	// The second step reads the question twice, 4,000 tokens of framing and a first answer of 1,000. It writes 1,000.
 	want := int64(320+2*question.Tokens()+4000+1000+1000) * chronicle.Dollar / 1_000_000
 	if c := calls[0]; c.Cost != nil || c.Reserved != want || c.Input != 300 || c.Output != 20 {
 		t.Errorf("%+v, want %d", c, want)
 	}
 }
 
-// A question that the provider refused has cost nothing. An answered question counts with its real cost. So a third
-// question fits.
 func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
@@ -475,20 +459,19 @@ func TestKnownCallsCountWithTheirCost(t *testing.T) {
 	}
 }
 
-// If a question bounds its answer, its worst case is lower.
 func TestBoundedAnswersCostLess(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1}, 0)
 	short := question
 	short.MaxOutput = 2_000
 	long, bounded := b.Worst(t.Context(), b.cfg, question, 2), b.Worst(t.Context(), b.cfg, short, 2)
-	// A harness allows 32,000 tokens. Two steps write two answers, and the second one reads the first.
+	// Without a bound, a harness allows 32,000 tokens. The second step reads the first answer again, so three answers
+	// count.
 	if long.Tokens-bounded.Tokens != 3*(32_000-2_000) || bounded.Money >= long.Money {
 		t.Errorf("at most %+v, and %+v with a bound", long, bounded)
 	}
 }
 
-// With a budget of 0, no agent asks anything. A run without the lease asks nothing, either.
 func TestNothingIsAskedWithoutABudgetOrALease(t *testing.T) {
 	b := newBench(t)
 	a := b.session(t)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// mostOutput is the longest answer that a harness lets a model write in one step, in tokens, if a question has no bound.
+	// mostOutput bounds an answer in one step, in tokens, if neither the question nor the model has a bound.
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
@@ -22,7 +22,7 @@ const (
 	coarseness = 2
 )
 
-// Worst returns the most that a question can cost. Each step of the answer reads the question and the earlier steps.
+// Worst returns the most that a question can cost. Each step reads the question and the earlier steps.
 func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
 	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {
@@ -47,7 +47,7 @@ func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, 
 }
 
 // price returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is false, and
-// the prices of the dearest known model are used.
+// price uses the prices of the dearest known model.
 func (g *Governor) price(ctx context.Context, cfg schema.Config, name string, used ask.Usage) (money int64, isPriced bool) {
 	provider, id, _ := ask.Split(name)
 	m := schema.Model{Provider: provider, ID: id}

@@ -10,7 +10,7 @@ import (
 
 var count atomic.Int64
 
-// Reportf logs and counts a broken invariant. Its caller then returns a safe answer.
+// Reportf logs and counts a broken invariant. In a test, it panics.
 func Reportf(log *slog.Logger, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	if testing.Testing() {
@@ -22,5 +22,4 @@ func Reportf(log *slog.Logger, format string, args ...any) {
 	}
 }
 
-// Count returns how many bugs this process has reported, for status.
 func Count() int64 { return count.Load() }

@@ -11,16 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// maxEntries bounds the files that Gone looks at to find files of the same name. maxFound bounds the files that it
-// returns for a path.
 const (
 	maxEntries = 20_000
 	maxFound   = 3
 )
 
-// Gone returns each of the paths that does not exist in the directory's repository, with files of the same name in
-// other places. It reads no file. A text counts as a path only if its name has an extension, or if its first directory
-// exists: "and/or" is no path.
+// Gone returns each path that does not exist in the directory's repository, with files of the same name elsewhere. A
+// text counts as a path only if its name has an extension, or if its first directory exists: "and/or" is no path.
 func Gone(directory string, paths []string) (map[string][]string, error) {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

@@ -18,17 +18,15 @@ import (
 )
 
 const (
-	// maxNotes bounds the notes of one test. At most 200 notes of a project wait, or more if two projects were joined.
+	// At most 200 notes of a project wait, or more after two projects were joined.
 	maxNotes = 400
-	// maxMerges bounds the branches of one test, because each costs several runs of git.
+	// maxMerges bounds the branches of one test, because each branch needs several runs of git.
 	maxMerges = 20
-	// maxRuns bounds the commands of the index that are compared with a condition's command.
-	maxRuns = 200
+	maxRuns   = 200
 )
 
-// noteWaiting starts a test of the notes of the session's project that wait for a condition. A new note is tested soon,
-// because a branch counts as merged only if an earlier test has seen a commit of it. A replay has no index. It tests
-// nothing, because today's files say nothing about the recorded session.
+// A new note is tested soon, because a branch counts as merged only if an earlier test has seen one of its commits. A
+// replay has no index, and tests nothing: today's files say nothing about the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -48,7 +46,7 @@ func (t *Tester) noteWaiting(s *session.Session) {
 	})
 }
 
-// begin marks the notes of a directory as being tested. It returns false if another test of them is running.
+// begin returns false if another test of the directory's notes is running.
 func (t *Tester) begin(directory string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +63,8 @@ func (t *Tester) end(directory string) {
 	delete(t.running, directory)
 }
 
-// TestNotes tests the conditions of a project's notes in one of the project's directories, and stores which conditions
-// hold. It leaves out a note that was tested in the last minutes.
+// TestNotes tests the conditions of a project's notes in one of its directories, and stores the results. It skips
+// notes that were tested in the last minutes.
 func (t *Tester) TestNotes(ctx context.Context, directory, identity string) error {
 	waiting, err := t.Store.Memories.Waiting(ctx, identity, maxNotes)
 	waiting = t.due(waiting)
@@ -110,11 +108,9 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// An attempt is a test of a note. since is the time of the note's newest change, so a changed note counts as not tested
-// yet.
+// since is the time of the note's newest change, so a changed note counts as untested.
 type attempt struct{ note, since int64 }
 
-// due returns the notes that were not tested in the last minutes, and marks them as tested.
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,24 +126,22 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that a test has used up its runs of git. The next test begins with the note, because the notes before
-// it were tested a moment ago. Otherwise, the oldest notes would keep the others from being tested.
+// errLater means that a test has used up its runs of git before this note. The next test begins with this note:
+// otherwise, the oldest notes would keep the newer ones from being tested.
 var errLater = errors.New("git has run often enough")
 
-// forget takes back that a note was tested.
 func (t *Tester) forget(w memories.Waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.tried, attempt{w.ID, w.Since})
 }
 
-// A site is the place in which conditions are tested.
 type site struct {
 	*Tester
 	root                *os.Root
 	directory, identity string
 	merges              int // branches that may still be tested
-	// x is the index, if a condition has needed it.
+	// x is nil until a condition needs the index.
 	x *index.Index
 }
 
@@ -157,8 +151,8 @@ func (s *site) close() {
 	}
 }
 
-// test returns the reason why a condition holds, or "". seen is what the next test must know: the newest commit of a
-// branch. test fails if the condition cannot be tested.
+// test returns why a condition holds, or "". seen is the newest commit of a branch, which the next test needs. If
+// nobody can test the condition, test returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:
@@ -200,8 +194,6 @@ func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiti
 	return reason, "", err
 }
 
-// hasEnded reports whether a session of the project has run the condition's command since a time, and the command ended
-// with the condition's status.
 func (s *site) hasEnded(ctx context.Context, c chronicle.Condition, since int64) (hasEnded bool, err error) {
 	words := terms.Of(c.CommandLine)
 	if len(words) == 0 {

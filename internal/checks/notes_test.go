@@ -43,7 +43,7 @@ func TestConditionVectors(t *testing.T) {
 	}
 }
 
-// A condition is written by a model, which may repeat a web page or a file.
+// A model writes the conditions, and may repeat a web page or a file.
 func TestHostileConditionsAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"file:", "file: /etc/passwd", "file: ../x", "file: a/../../x", "file: a\x00b", "no file: ..", "file: a\nb",
@@ -59,7 +59,6 @@ func TestHostileConditionsAreRefused(t *testing.T) {
 
 const identity = "git:1"
 
-// A bench is a tester with a store, an index and a repository.
 type bench struct {
 	*Tester
 	t   *testing.T
@@ -86,7 +85,6 @@ func (b *bench) git(args ...string) {
 	}
 }
 
-// write stores a note for each condition, and returns how many notes the store has refused.
 func (b *bench) write(conditions ...string) (refused int) {
 	b.t.Helper()
 	now := b.Clock.Now()
@@ -104,7 +102,6 @@ func (b *bench) write(conditions ...string) (refused int) {
 	return refused
 }
 
-// test runs a test some minutes later, and returns the reason of each note that is ready, by the note's number.
 func (b *bench) test() map[int64]string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(10 * time.Minute)
@@ -150,8 +147,8 @@ func TestNoteIsReadyWhenADateHasCome(t *testing.T) {
 	b.want("a day later", map[int64]string{1: at + " has come"})
 }
 
-// A branch counts as merged if the main branch contains its newest commit, even after the branch was deleted. A branch
-// without a commit of its own is not merged.
+// A branch counts as merged if the main branch contains its newest commit, even after the branch was deleted. A
+// branch without a new commit is not merged.
 func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -171,8 +168,8 @@ func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b.want("into another one", map[int64]string{1: "feature/x is merged", 2: "feature/x is merged"})
 }
 
-// A branch also counts as merged if one commit of the main branch has all changes of the branch (a squash), whatever
-// else the main branch contains. If that commit has only some of the changes, the branch is not merged.
+// A squash also counts: one commit of the main branch has all changes of the branch. If a commit has only some of the
+// changes, the branch is not merged.
 func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -205,7 +202,6 @@ func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
 	b.want("squashed and deleted", map[int64]string{1: "feature is merged"})
 }
 
-// A command counts only if a session of the project has run it since the note was written.
 func TestNoteIsReadyWhenACommandHasEnded(t *testing.T) {
 	b := newBench(t)
 	x, err := index.Open(t.Context(), b.IndexDir)
@@ -255,7 +251,6 @@ func TestHostileCloneConditionsStayInTheProject(t *testing.T) {
 	}
 }
 
-// A model that writes notes without end fills neither the database nor the time of the tests.
 func TestHostileManyNotesAreBounded(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -275,7 +270,6 @@ func TestHostileManyNotesAreBounded(t *testing.T) {
 	}
 }
 
-// A note is not tested again within some minutes. After a change, it is tested at once.
 func TestNotesAreNotTestedAgainAndAgain(t *testing.T) {
 	b := newBench(t)
 	b.write("file: a")

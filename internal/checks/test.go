@@ -14,14 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// maxFile is the size of the largest file that is read.
 const maxFile = 256 << 10
 
 // errUnknown means that a check can neither hold nor fail, for example because the file is too large.
 var errUnknown = errors.New("it cannot be tested")
 
-// test returns the reason why a check fails in a directory, or "" if it holds. It follows no link out of the directory, and
-// reads only regular files.
+// test returns why a check fails in a directory, or "" if the check holds. It follows no link out of the directory,
+// and reads only regular files.
 func test(root *os.Root, c chronicle.Check) (reason string, err error) {
 	info, err := root.Lstat(c.Path)
 	switch {

@@ -26,7 +26,6 @@ func write(t *testing.T, path, content string) {
 	must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// unknown is the result of a check that can neither hold nor fail.
 const unknown = "?"
 
 func TestChecks(t *testing.T) {

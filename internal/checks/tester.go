@@ -17,40 +17,35 @@ import (
 )
 
 const (
-	// after is the default of Options.After. A test waits, because directly after a pass the harness needs the machine.
+	// A test waits, because the harness needs the machine directly after a pass.
 	after = 2 * time.Second
-	// apart is the shortest time between two tests in one directory. maxTests bounds the checks of one test.
+	// apart is the shortest time between two tests in one directory.
 	apart    = 5 * time.Minute
 	maxTests = 200
 )
 
-// A Tester tests the checks of memories, and the conditions of notes, after the passes of sessions.
 type Tester struct {
 	Options
 	mu sync.Mutex
 	// tested holds the time of each directory's newest test of checks, in Unix ms.
 	tested map[string]int64
-	// running holds the directories whose notes are being tested. tried holds the time of each test of a note in the
-	// last minutes, in Unix ms.
+	// running holds the directories whose notes are being tested. tried holds recent tests of notes, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }
 
-// Options configure a Tester.
 type Options struct {
 	Store      *store.Store
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	// IndexDir is the directory of the index, which has the exit status of each command. If IndexDir is "", there is no
-	// index.
+	// IndexDir is the directory of the index, which knows the exit status of each command. It may be "".
 	IndexDir string
 	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.
 	After time.Duration
 }
 
-// New returns a tester.
 func New(o Options) *Tester {
 	if o.After == 0 {
 		o.After = after
@@ -58,7 +53,6 @@ func New(o Options) *Tester {
 	return &Tester{Options: o, tested: map[string]int64{}, running: map[string]bool{}, tried: map[attempt]int64{}}
 }
 
-// Feature attaches the tester to the passes.
 func (t *Tester) Feature() pass.Feature {
 	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) {
 		t.note(ps.Session)
@@ -66,7 +60,6 @@ func (t *Tester) Feature() pass.Feature {
 	}}
 }
 
-// note starts a test if memories of the session's project have checks.
 func (t *Tester) note(s *session.Session) {
 	directory, now := s.Row.Directory, t.Clock.Now()
 	var all []chronicle.Memory
@@ -94,7 +87,7 @@ func (t *Tester) note(s *session.Session) {
 	})
 }
 
-// Test tests the checks of memories in the repository of a directory, and stores what has changed.
+// Test tests checks of memories in the repository of a directory, and stores the changes.
 func (t *Tester) Test(ctx context.Context, directory string, all []chronicle.Memory) error {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

@@ -7,40 +7,37 @@ type Call struct {
 	Directory string
 	Agent     string // the agent whose run asked, for example "historian"
 	Model     string // "provider/model", or "" if it is not known
-	// The tokens of question and answer. Input counts the tokens that were neither read from the cache nor written to
-	// it.
+	// Input counts only tokens that were neither read from the cache nor written to it.
 	Input, Output, CacheRead, CacheWrite int
 	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
 	Cost *int64
-	// Reserved is the amount with which a call counts if its cost is not known: if it has not ended, was cut off, or
-	// the host has crashed. It has the unit of Cost, and is 0 for all other calls.
+	// Reserved replaces an unknown Cost: the call has not ended, was cut off, or the host has crashed. Otherwise,
+	// Reserved is 0.
 	Reserved int64
 	// Compartments, Memories and Findings count what the call's run has published.
 	Compartments, Memories, Findings int
 }
 
-// A Report says what a run of an agent for a project has done.
 type Report struct {
 	At   int64  `json:"at"` // Unix ms
 	Text string `json:"text"`
 }
 
-// Dollar is $1 in the unit of Call.Cost. The unit is small, so that costs are whole numbers, and sums are exact.
+// Dollar is $1 in billionths. In this unit, costs are whole numbers and sums are exact.
 const Dollar = 1_000_000_000
 
-// A Run is one run of a hidden agent, as people see it.
 type Run struct {
 	Agent, Kind, Status, Reason, Model string
 	StartedAt, EndedAt                 int64 // Unix ms
-	// Session and Title name the session that the run was for. They are empty if it was for the whole Project.
+	// Session and Title are empty if the run was for the whole Project.
 	Session, Title     string
 	Project, Directory string
 	Tokens             int
 	// Cost is in billionths of a dollar. It is nil if a price is not known.
 	Cost *int64
-	// The historian has summarised the messages from Start to End in Produced compartments.
+	// The run has summarised the messages from Start to End in Produced compartments.
 	Start, End, Produced int
 	Fidelity             float64
-	// Undoes is the number under which the changes of memories can be taken back. It is 0 if the run made none.
+	// Undoes is the number by which the user can undo the run's changes of memories, or 0.
 	Undoes int
 }

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// A Check says what must be true in a project. If it is not true, a memory is doubtful.
+// If a memory's Check does not hold in the project, the memory is doubtful.
 type Check struct {
-	// Path is the path of a file or directory, from the root of the project.
+	// Path starts at the root of the project.
 	Path string
-	// The file must contain Text, and Hash must be the SHA-256 of its content, in hex. Both are "" if the file only has
-	// to exist.
+	// The file must contain Text, and Hash must be the SHA-256 of its content, in hex. If the file must only exist,
+	// both are "".
 	Text, Hash string
 }
 
-// maxCheck bounds a check, in bytes.
 const maxCheck = 300
 
 var (

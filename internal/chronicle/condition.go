@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// A Condition is a condition of a note that the host can test. Kind says which of the other fields count.
+// A Condition is what a note waits for, if the host can test it. Kind says which of the other fields count.
 type Condition struct {
 	Kind ConditionKind
-	// Path is the path of a file or directory, from the root of the project.
+	// Path starts at the root of the project.
 	Path string
-	// Branch is the branch that must be merged. Into is the branch that must contain it, "" for the main branch.
+	// Branch must be merged into Into, or into the main branch if Into is "".
 	Branch, Into string
 	// Date is a day or a minute in local time, for example "2026-11-30" or "2026-11-30 15:04".
 	Date string
-	// CommandLine is a command that must have ended with the exit status Status.
+	// CommandLine must have ended with Status.
 	CommandLine string
 	Status      int
 }
 
-// A ConditionKind says what a Condition waits for.
 type ConditionKind string
 
 const (
@@ -34,12 +33,11 @@ const (
 	ForExit   ConditionKind = "exit" // a command of a session has ended
 )
 
-// maxCondition bounds a condition that the host tests, in bytes.
 const maxCondition = 300
 
 var (
 	testable = regexp.MustCompile(`^(file|no file|merged|date|exit(?: +-?\w+)?):(.*)$`)
-	// branch allows fewer names than git: in an argument of git, the name must be no option and contain no wildcard.
+	// branch allows fewer names than git, because git must not read the name as an option or a wildcard.
 	branch  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+#=-]*$`)
 	layouts = []string{"2006-01-02", "2006-01-02 15:04"}
 
@@ -47,8 +45,8 @@ var (
 		`"date: 2027-01-31", "date: 2027-01-31 15:00" or "exit 0: COMMAND", in one line of at most 300 bytes; write any other one in your own words, without such a beginning`)
 )
 
-// ParseCondition reads the condition of a note. If the host cannot test it, for example "when CI is green", ok is
-// false. If the text begins like a testable condition but is not one, ParseCondition returns an error.
+// ParseCondition reads the condition of a note. If the host cannot test the condition, for example "when CI is
+// green", ok is false. A text that only begins like a testable condition is an error.
 func ParseCondition(text string) (c Condition, ok bool, err error) {
 	line, _, hasLines := strings.Cut(text, "\n")
 	m := testable.FindStringSubmatch(line)

@@ -2,59 +2,54 @@ package chronicle
 
 import "slices"
 
-// A Fact is a statement about the project that stays true after the session, for example "tests run with `go
-// test ./...`". When it is published, it becomes a memory.
+// A Fact is a statement about the project that outlives the session, for example "tests run with `go test ./...`".
+// The publication makes it a memory.
 type Fact struct {
 	// Category is for example "NAMING".
 	Category string
 	Content  string
-	// Source is the range of messages that the fact comes from.
-	Source Range
+	Source   Range
 }
 
-// Categories are the categories of memories, in the order in which people and models see them.
+// Categories are in the order in which people and models see them.
 var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
 
-// A Memory is something that is known about a project, for example "tests run with `go test ./...`". All sessions and
-// harnesses share it. Commands with --json print its JSON form.
+// A Memory is something that is known about a project, for example "tests run with `go test ./...`".
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// SharedBy is the name that the workspace gives to the memory's project, if another project of the workspace reads the
-	// memory. Otherwise it is empty.
+	// SharedBy is the workspace's name for the memory's project, if a session of another project reads the memory.
+	// Otherwise, it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
-	// Directory is the directory of the session that learned the memory last. SeenAt is the time of this event, in Unix
-	// ms. Seen counts how often a session has learned the memory.
+	// A session in Directory was the last to learn the memory, at the time SeenAt. Seen counts how often a session
+	// has learned the memory.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
 	Source    Source `json:"source"`
-	// Harness and Session identify the session in which the memory was learned. Message is the ordinal of the message
-	// from which it was learned, or 0.
-	Harness string       `json:"harness,omitzero"`
-	Session string       `json:"session,omitzero"`
-	Message int          `json:"message,omitzero"`
-	Status  MemoryStatus `json:"status"`
-	// SupersededBy is the memory that replaces a superseded one.
-	SupersededBy int64 `json:"supersededBy,omitzero"`
+	// Message is the ordinal of the message from which the memory was learned, or 0.
+	Harness      string       `json:"harness,omitzero"`
+	Session      string       `json:"session,omitzero"`
+	Message      int          `json:"message,omitzero"`
+	Status       MemoryStatus `json:"status"`
+	SupersededBy int64        `json:"supersededBy,omitzero"`
 	// Importance is 1 to 100, or 0 if nobody has judged it.
 	Importance int `json:"importance,omitzero"`
-	// Permanent memories are chosen before all others.
+	// The host chooses permanent memories first.
 	Permanent bool `json:"permanent,omitzero"`
 	Seen      int  `json:"seen,omitzero"`
-	// The times are in Unix ms. UpdatedAt is the time of the newest change. If a session learns the memory again,
-	// UpdatedAt stays. From ExpiresAt on, the memory is no longer shown; 0 means never.
+	// If a session learns the memory again, SeenAt changes and UpdatedAt stays. From ExpiresAt on, the memory is not
+	// shown; 0 means never.
 	CreatedAt int64 `json:"createdAt,omitzero"`
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// Check is a text for ParseCheck, and says what must be true in the project. Doubt is the reason why the newest
-	// test of the check failed, or "".
+	// Check is a text for ParseCheck. Doubt is why the newest test of the check failed, or "".
 	Check string `json:"check,omitzero"`
 	Doubt string `json:"doubt,omitzero"`
 }
 
-// Logged returns the content of the memory as the log of changes shows it: with its doubt.
+// Logged returns the content with its doubt, for the log of changes.
 func (m *Memory) Logged() string {
 	if m.Doubt == "" {
 		return m.Content
@@ -62,7 +57,6 @@ func (m *Memory) Logged() string {
 	return "[doubtful: " + m.Doubt + "] " + m.Content
 }
 
-// A Source says where a memory comes from.
 type Source string
 
 const (
@@ -76,7 +70,7 @@ const (
 // sources are the sources from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
-// LessTrusted returns the less trusted of two sources. A text that was made from both sources deserves no more trust.
+// LessTrusted returns the source of a text that was made from texts of both sources.
 func LessTrusted(a, b Source) Source {
 	if slices.Index(sources, a) > slices.Index(sources, b) {
 		return a
@@ -84,7 +78,6 @@ func LessTrusted(a, b Source) Source {
 	return b
 }
 
-// A MemoryStatus says whether a memory is shown.
 type MemoryStatus string
 
 const (
@@ -94,7 +87,6 @@ const (
 	MemoryIsSuperseded MemoryStatus = "superseded" // another memory says it better
 )
 
-// A ChangeKind says how a memory has changed after it was stored.
 type ChangeKind string
 
 const (
@@ -105,52 +97,44 @@ const (
 	MemoryRestored   ChangeKind = "restore"
 )
 
-// A MemoryChange is one entry of the log of changed memories. Commands with --json print its JSON form.
+// A MemoryChange is one entry of the log of changed memories.
 type MemoryChange struct {
-	// ID is the number of the entry. A later entry has a higher number. The store sets it.
-	ID      int64      `json:"-"`
-	Project string     `json:"-"`
-	Kind    ChangeKind `json:"kind"`
-	Memory  int64      `json:"-"`
-	// SupersededBy is the memory that replaces a superseded one.
-	SupersededBy int64 `json:"supersededBy,omitzero"`
-	// Category and Content describe the memory after an update or a restoration. If the memory was archived, Content is
-	// the reason.
+	// A later entry has a higher number.
+	ID           int64      `json:"-"`
+	Project      string     `json:"-"`
+	Kind         ChangeKind `json:"kind"`
+	Memory       int64      `json:"-"`
+	SupersededBy int64      `json:"supersededBy,omitzero"`
+	// Category and Content describe the memory after the change. For an archived memory, Content is the reason.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
-	// Source is the memory's present source. It is set only if the change is shown in a prompt.
+	// Source is the memory's present source. It is set only for changes in a prompt.
 	Source Source `json:"-"`
-	// At is a Unix time in milliseconds. The store sets it.
-	At int64 `json:"at"`
+	At     int64  `json:"at"`
 }
 
-// A Note is a reminder that a model has written for later. Commands with --json print its JSON form.
+// A Note is a reminder that a model has written for later.
 type Note struct {
 	ID int64 `json:"id"`
-	// Harness and Session identify the session that wrote the note. If the note has a condition, it belongs to Project
-	// and not to the session.
-	Harness string `json:"harness,omitzero"`
-	Session string `json:"session,omitzero"`
-	Project string `json:"project,omitzero"`
-	// Message is the ordinal of the message that wrote the note, or 0.
+	// Harness and Session identify the session that wrote the note. A note with a condition belongs to Project, not
+	// to the session.
+	Harness   string `json:"harness,omitzero"`
+	Session   string `json:"session,omitzero"`
+	Project   string `json:"project,omitzero"`
 	Message   int    `json:"message,omitzero"`
 	Content   string `json:"content"`
 	Condition string `json:"condition,omitzero"`
-	// SaidBy is set only for a promise. Content holds the words that the user or the agent wrote in the session's
-	// message Message, and the promise belongs to Project.
+	// Only a promise has SaidBy. The promise belongs to Project, and Content quotes the session's message Message.
 	SaidBy Speaker    `json:"saidBy,omitzero"`
 	Status NoteStatus `json:"status"`
-	// Reason says why the condition of a ready note holds, for example "api.md exists". For a closed promise, Reason
-	// says where it was closed.
+	// Reason says why a ready note's condition holds, for example "api.md exists", or where a promise was closed.
 	Reason    string `json:"reason,omitzero"`
 	CreatedAt int64  `json:"createdAt"` // Unix ms
 	UpdatedAt int64  `json:"-"`
 }
 
-// IsOpen reports whether a note is neither done nor dismissed.
 func (n *Note) IsOpen() bool { return n.Status != NoteIsDone && n.Status != NoteIsDismissed }
 
-// A NoteStatus says whether a note is still open.
 type NoteStatus string
 
 const (

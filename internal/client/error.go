@@ -17,30 +17,24 @@ func (e *Error) Error() string { return e.msg }
 
 func (e *Error) RPCCode() int { return e.code }
 
-// ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// ErrClientLeft means that no further message can arrive from the client: it has closed the connection, or only its own
-// output.
+// ErrClientLeft means that no further message can arrive: the client has closed the connection or its output.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
-// Invalid returns an error for a mistake of the caller.
 func Invalid(format string, args ...any) error {
 	return &Error{invalidParams, fmt.Sprintf(format, args...)}
 }
 
-// invalidParams is the code of JSON-RPC 2.0.
 const invalidParams = -32602
 
 // IsInvalidParams reports whether the caller made a mistake, for example if it named an unknown session.
 func (e *Error) IsInvalidParams() bool { return e.code == invalidParams }
 
-// Disabled returns an error that says why the host must not work.
 func Disabled(reason string) error {
 	return &Error{schema.CodeDisabled, reason}
 }
 
-// CodecOf returns the codec of a harness.
 func CodecOf(harness string) (transcript.Codec, error) {
 	codec, ok := transcript.CodecOf(harness)
 	if !ok {

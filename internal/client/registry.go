@@ -11,10 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Registry knows the connected clients. For each client, it holds the open directories, the reports about its
-// harness, and the subscriptions. It also caches the configuration of each directory.
+// A Registry knows the connected clients, and caches the configuration of each directory.
 type Registry struct {
-	// load reads the configuration of a directory.
 	load func(schema.Harness, string) (schema.Config, []config.Warning)
 
 	mu          sync.Mutex
@@ -23,23 +21,20 @@ type Registry struct {
 	subscribers map[Client][]schema.SubscribeParams
 }
 
-// A directory identifies a configuration.
 type directory struct {
 	harness schema.Harness
 	path    string
 }
 
-// facts are what one client has reported.
 type facts struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// limits holds the limits of each model as this harness's catalogue reported them.
+	// limits are those that this harness's catalogue reported.
 	limits map[schema.Model]schema.ModelLimits
-	// keptWarm is how long the harness keeps the prefixes of idle sessions in the provider's cache.
+	// keptWarm is how long the harness keeps the prefixes of idle sessions cached.
 	keptWarm time.Duration
 }
 
-// NewRegistry returns a registry that reads configurations with load.
 func NewRegistry(load func(schema.Harness, string) (schema.Config, []config.Warning)) *Registry {
 	return &Registry{
 		load: load, clients: make(map[Client]*facts), configs: make(map[directory]schema.Config), subscribers: make(map[Client][]schema.SubscribeParams),
@@ -49,7 +44,6 @@ func NewRegistry(load func(schema.Harness, string) (schema.Config, []config.Warn
 // maxKeptWarmSeconds is a day: no provider documents a longer cache life.
 const maxKeptWarmSeconds = 24 * 60 * 60
 
-// Open records that a client has opened a directory, with its configuration and the warnings about it.
 func (r *Registry) Open(c Client, p schema.InitializeParams, cfg schema.Config, warnings []config.Warning) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +55,6 @@ func (r *Registry) Open(c Client, p schema.InitializeParams, cfg schema.Config, 
 	r.configs[directory{p.Harness, p.Directory}] = cfg
 }
 
-// Forget forgets a client.
 func (r *Registry) Forget(c Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +62,6 @@ func (r *Registry) Forget(c Client) {
 	delete(r.subscribers, c)
 }
 
-// Harness returns the harness of a client.
 func (r *Registry) Harness(c Client) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +89,8 @@ func (r *Registry) Config(harness, path string) schema.Config {
 	return cfg
 }
 
-// KnownConfig returns the configuration of a directory as it was last read, or the default if it was never
-// read. It reads no file, because a status must not open a project's files.
+// KnownConfig returns the configuration of a directory as it was last read, or the default if it was never read. A
+// status must not open a project's files, so KnownConfig reads none.
 func (r *Registry) KnownConfig(harness schema.Harness, path string) schema.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +102,6 @@ func (r *Registry) KnownConfig(harness schema.Harness, path string) schema.Confi
 
 var defaultConfig = sync.OnceValue(config.Default)
 
-// Limits returns the limits that a client has reported for a model.
 func (r *Registry) Limits(c Client, m schema.Model) (limits schema.ModelLimits, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +111,6 @@ func (r *Registry) Limits(c Client, m schema.Model) (limits schema.ModelLimits, 
 	return limits, ok
 }
 
-// SetLimits records the limits that a client has reported for a model.
 func (r *Registry) SetLimits(c Client, m schema.Model, limits schema.ModelLimits) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +119,7 @@ func (r *Registry) SetLimits(c Client, m schema.Model, limits schema.ModelLimits
 	}
 }
 
-// KeptWarm returns how long a harness keeps the prefixes of idle sessions in the provider's cache, as its clients
-// reported it. It returns 0 if the harness does not keep them.
+// KeptWarm returns how long a harness keeps the prefixes of idle sessions cached, or 0.
 func (r *Registry) KeptWarm(harness string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +132,7 @@ func (r *Registry) KeptWarm(harness string) time.Duration {
 	return longest
 }
 
-// WithOpen returns the clients of a harness that have opened a directory. If preferred is one of them, it is first.
+// WithOpen returns the clients of a harness that have opened a directory, with preferred first, if it is one of them.
 func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Client) []Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,14 +149,12 @@ func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Clien
 	return able
 }
 
-// A Place is a directory that a client has open.
 type Place struct {
 	Client    Client
 	Harness   schema.Harness
 	Directory string
 }
 
-// Opened returns the directories that harnesses have open, sorted by their paths.
 func (r *Registry) Opened() (all []Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +171,7 @@ func (r *Registry) Opened() (all []Place) {
 	return all
 }
 
-// Warnings lists the problems in the configurations of the open directories. A problem that several
-// directories share is listed once.
+// Warnings lists the problems in the configurations of the open directories, each problem once.
 func (r *Registry) Warnings() []schema.Warning {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,10 +192,8 @@ func (r *Registry) Warnings() []schema.Warning {
 	return all
 }
 
-// maxSubscriptions bounds the subscriptions of one client. `status --watch` uses one.
 const maxSubscriptions = 64
 
-// Subscribe registers a client for the status of each matching session.
 func (r *Registry) Subscribe(c Client, p schema.SubscribeParams) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,14 +207,12 @@ func (r *Registry) Subscribe(c Client, p schema.SubscribeParams) error {
 	return nil
 }
 
-// Subscriptions returns the subscriptions of each client.
 func (r *Registry) Subscriptions() map[Client][]schema.SubscribeParams {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.subscribers)
 }
 
-// Listeners returns the clients that have subscribed to a session.
 func (r *Registry) Listeners(harness, session string) (all []Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
-// A test moves the clock of a running program by writing a file.
 func TestShiftedFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clock")
 	shifted := clock.Shifted{Path: path}

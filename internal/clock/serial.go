@@ -2,8 +2,8 @@ package clock
 
 import "sync/atomic"
 
-// A Serial hands out numbers. No number occurs twice, even after a restart of the process, as long as the process needs
-// fewer than a million numbers a second.
+// A Serial hands out each number once. If a process needs fewer than a million numbers a second, no number repeats
+// after a restart.
 type Serial struct{ last atomic.Uint64 }
 
 // NewSerial returns a serial that begins at the time of a clock, in microseconds since 1970. Such numbers stay
@@ -14,5 +14,4 @@ func NewSerial(c Clock) *Serial {
 	return s
 }
 
-// Next returns a new number.
 func (s *Serial) Next() uint64 { return s.last.Add(1) }

@@ -2,8 +2,7 @@ package config
 
 import "os"
 
-// Candidates returns the files that Load looks for, first choice first. At each level, the first
-// existing file hides the others.
+// Candidates returns the files that Load looks for. At each level, the first existing file hides the others.
 func Candidates(o Options) (user, project []string) {
 	if o.Env == nil {
 		o.Env = os.Getenv

@@ -11,18 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker turns the merged raw values into a schema.Config. It checks them once, after the merge: if
-// each file were checked by itself, the defaults of the project's file would replace the user's values.
+// A checker checks the values after the merge: if it checked each file alone, the defaults of the project's file
+// would replace the user's values.
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
 	bad      int      // number of rejected values so far
 	ignored  []string // agents whose block has bad values
-	// inAgent is true while the block of an agent is read. One bad value makes the whole block invalid.
+	// While inAgent is true, one bad value makes the whole block of the agent invalid.
 	inAgent bool
 }
 
-// config returns the configuration of the tree, with every bad value replaced by its default.
 func (c *checker) config(tree object) schema.Config {
 	var cfg schema.Config
 	into := reflect.ValueOf(&cfg).Elem()
@@ -36,8 +35,7 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object reads an object into a struct that already holds the defaults. It reports whether all required keys were
-// there.
+// object reports whether all required keys were there. into already holds the defaults.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -62,8 +60,7 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	return complete
 }
 
-// value reads one value. If the value is bad, the configuration keeps its default. A bad value inside a
-// map or list is left out.
+// A bad value is replaced by its default. A bad value inside a map or list is left out.
 func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -92,8 +89,8 @@ func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	return true
 }
 
-// isShare reports whether a percentage was written as a share, for example 0.15 instead of 15. No
-// percentage of this configuration is meant to be 1 or less, except 0.
+// isShare reports whether a percentage was written as a share, for example 0.15 instead of 15. No percentage of this
+// configuration is meant to be 1 or less, except 0.
 func isShare(at path, raw any) bool {
 	n, ok := raw.(float64)
 	return ok && n > 0 && n <= 1 && strings.HasSuffix(at[0], "_percentage")
@@ -158,7 +155,7 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// scalarOrNothing reads the short form of a map or list, if it has one. For example, 65 is short for {"default": 65}.
+// 65 is the short form of {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false
@@ -166,8 +163,8 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 	return r.scalar(raw, elem)
 }
 
-// agent reads the block of a hidden agent. If one value is bad, the whole block is ignored: the rest of
-// it might run an expensive model. An agent that the block switches off stays off.
+// If one value is bad, the whole block is ignored: the rest of it might run an expensive model. An agent that the
+// block switches off stays off.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
 	c.inAgent = true
@@ -199,15 +196,14 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
 
-// forget makes an ignored block look absent.
 func (c *checker) forget(name string) {
 	for _, lv := range c.levels {
 		delete(lv.named, name)
 	}
 }
 
-// requireBlock disables an optional agent that no file mentions. A block does not count if it exists
-// only because an old key was moved into it, or if it has only settings that need no dreamer.
+// requireBlock disables an optional agent that no file mentions. A block does not count if only a moved old key
+// created it, or if its settings need no dreamer.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {
@@ -217,12 +213,10 @@ func (c *checker) requireBlock(name string, disable *bool) {
 	*disable = true
 }
 
-// isAgent reports whether a struct is the block of a hidden agent.
 func isAgent(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Type == reflect.TypeFor[schema.Agent]()
 }
 
-// completeEmbedding switches embedding off if settings are missing.
 func (c *checker) completeEmbedding(e *schema.Embedding) {
 	for _, text := range []*string{&e.Model, &e.Endpoint, &e.APIKey, &e.InputType, &e.Truncate} {
 		*text = strings.TrimSpace(*text)
@@ -239,8 +233,8 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	e.Provider = schema.EmbeddingOff
 }
 
-// checkLowMark ignores a low mark that is not below the high mark of each model. With such a mark, a bust would
-// free nothing, and the next request would bust again.
+// checkLowMark ignores a low mark that is not below the high mark of each model. Otherwise, a bust would free
+// nothing, and the next request would bust again.
 func (c *checker) checkLowMark(cfg *schema.Config) {
 	high := cfg.ExecuteThresholdPercentage
 	for _, model := range slices.Sorted(maps.Keys(high)) {
@@ -260,7 +254,7 @@ func (c *checker) checkLowMark(cfg *schema.Config) {
 	}
 }
 
-// checkTasks warns of a dreamer without tasks. Its runs would do nothing, and nobody would see why.
+// Without tasks, the dreamer's runs would do nothing, and nobody would see why.
 func (c *checker) checkTasks(cfg *schema.Config) {
 	if cfg.Dreamer.Disable || len(cfg.Dreamer.Tasks) > 0 {
 		return
@@ -273,7 +267,7 @@ func (c *checker) checkTasks(cfg *schema.Config) {
 	})
 }
 
-// reject warns about a value. It always returns false, so that callers can return its result.
+// reject always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	c.bad++
 	if c.warnings.full() {
@@ -296,7 +290,6 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	return false
 }
 
-// reason returns why a value is not allowed, if that is not obvious.
 func reason(at path, raw any) string {
 	if isShare(at, raw) {
 		share := raw.(float64)
@@ -308,19 +301,16 @@ func reason(at path, raw any) string {
 	return because[at.String()]
 }
 
-// isModel reports whether the path leads to a model of a hidden agent.
 func isModel(at path) bool {
 	return len(at) > 1 && (at[1] == "model" || at[1] == "fallback_models")
 }
 
-// because holds the reasons for the limits that users ask about.
 var because = map[string]string{
 	"dreamer.schedule":             " (begin and end differ; \"\" means only on request, or after idle_minutes)",
 	"embedding.provider":           " (magicctx runs no model itself; a local server, for example Ollama, is openai-compatible)",
 	"execute_threshold_percentage": " (above 80 too little room is left before a request may no longer fit)",
 }
 
-// unknown warns about a key that its object does not have.
 func (c *checker) unknown(at path) {
 	if c.warnings.full() {
 		return
@@ -333,7 +323,6 @@ func (c *checker) unknown(at path) {
 	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
 
-// origin returns the level from which the value at the path came.
 func (c *checker) origin(at path) *level {
 	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent's level counts
 		for _, lv := range c.levels {

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If magicctx is switched off, the user learns which file does so.
 func TestDisabledAtNamesFileAndLine(t *testing.T) {
 	for name, test := range map[string]struct{ user, project, want string }{
 		"on":                             {`{}`, `{"enabled": true}`, ""},

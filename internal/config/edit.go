@@ -19,29 +19,28 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Edit is a change of one key in the user's file that is not written yet. The rest of the file stays as it is.
+// An Edit is a planned change of one key in the user's file.
 type Edit struct {
-	// File is the path of the file without links.
+	// File is a path without links.
 	File string
-	// Before and After are the contents of the file. Before is nil if there is no file yet.
+	// Before is nil if there is no file yet.
 	Before, After []byte
-	// Effects are the settings in force that the edit changes.
-	Effects []Effect
+	Effects       []Effect
 
 	candidate string // the path of the file as Candidates returns it
 }
 
-// An Effect is a setting in force that an edit changes. From and To are values as in a Setting.
+// An Effect is a setting in force that an edit changes. From and To have the form of Setting.Value.
 type Effect struct {
 	Key  string `json:"key"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// ErrChanged means that the file was edited after the person saw it.
+// ErrChanged means that the file was edited after NewEdit.
 var ErrChanged = errors.New("the file was edited in the meantime, so nothing is written; look at the change again")
 
-// NewEdit plans to give a key of the user's file a value, which is JSON. Without a value, it plans to remove the key. It
+// NewEdit plans a change of a key in the user's file to a JSON value. Without a value, the edit removes the key. It
 // refuses a value of which Load would warn.
 func NewEdit(o Options, key string, value *string) (*Edit, error) {
 	at := path(strings.Split(key, "."))
@@ -93,7 +92,6 @@ func NewEdit(o Options, key string, value *string) (*Edit, error) {
 	return e, nil
 }
 
-// editable returns the paths of the keys that hold a value.
 func editable() []path {
 	all := keysWithEffect(nil, reflect.TypeFor[schema.Config]())
 	return slices.DeleteFunc(all, func(at path) bool {
@@ -101,7 +99,7 @@ func editable() []path {
 	})
 }
 
-// newEdit reads the user's file. If there is none, the edit creates the first candidate.
+// If the user has no file, the edit creates the first candidate.
 func newEdit(o Options) (*Edit, error) {
 	files, _ := Candidates(Options{Harness: o.Harness, Env: o.Env})
 	if len(files) == 0 {
@@ -125,7 +123,6 @@ func newEdit(o Options) (*Edit, error) {
 	return e, err
 }
 
-// read returns the content of the file, nil if there is none.
 func (e *Edit) read() ([]byte, error) {
 	content, err := regular.Read(e.File, maxFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +133,8 @@ func (e *Edit) read() ([]byte, error) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// check refuses an edit that gives a warning. The file may have other mistakes, whose lines the edit moves.
+// check refuses an edit that gives a warning. The file may have other mistakes, and the edit may change their line
+// numbers.
 func (e *Edit) check(o Options, key string) error {
 	o.Directory = ""
 	_, before := Load(o)
@@ -162,13 +160,12 @@ func (e *Edit) check(o Options, key string) error {
 	return nil
 }
 
-// Version identifies the content that the file had.
 func (e *Edit) Version() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%t %s", e.Before == nil, e.Before))
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the two contents without the values of possible secrets, of which only the size is left.
+// Shown returns the contents before and after, but only the size of each possible secret.
 func (e *Edit) Shown() (before, after string) {
 	hide := func(content []byte) string {
 		d, err := jsonc.ParseDocument(e.File, content)
@@ -186,7 +183,8 @@ func (e *Edit) Shown() (before, after string) {
 	return hide(e.Before), hide(e.After)
 }
 
-// Write writes the file, completely or not at all. If somebody has edited it since NewEdit, it returns ErrChanged.
+// Write writes the file, completely or not at all. If somebody has edited the file since NewEdit, Write returns
+// ErrChanged.
 func (e *Edit) Write() error {
 	now, err := e.read()
 	if err != nil {

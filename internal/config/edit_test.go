@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// settingsOf returns options whose user's file is the returned one. Without content, the file does not exist.
 func settingsOf(t *testing.T, content string) (Options, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -23,7 +22,6 @@ func settingsOf(t *testing.T, content string) (Options, string) {
 	return Options{Harness: schema.HarnessPi, Env: func(name string) string { return map[string]string{"HOME": root}[name] }}, file
 }
 
-// An edit changes its own key. Comments, order and the author's style stay.
 func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 	const mine = "// mine\n{\n\t\"protected_tags\": 20, // few\n\t/* search */\n\t\"memory\": {\n\t\t\"auto_search\": {\n\t\t\t\"enabled\": true,\n\t\t},\n\t},\n\t// the end\n}\n"
 	for _, c := range []struct{ before, key, value, after string }{
@@ -55,7 +53,7 @@ func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 	}
 }
 
-// A value that Load would ignore is refused, with its reason. So is what is no value of one key.
+// Values that Load would ignore are refused, with the reason.
 func TestAnEditRefusesWhatLoadWouldIgnore(t *testing.T) {
 	const file = `{"execute_threshold_percentage": 60, "low_mark_percentage": 40, "zebra": 1, "historian": {"two_pass": "yes"}, "embedding": 3}`
 	for _, c := range []struct{ key, value, want string }{
@@ -98,7 +96,7 @@ func TestAnEditRefusesWhatLoadWouldIgnore(t *testing.T) {
 	}
 }
 
-// An edit names the settings that it changes besides its own: the first key of the dreamer starts the dreamer.
+// The first key of the dreamer also starts the dreamer.
 func TestAnEditNamesItsEffects(t *testing.T) {
 	o, _ := settingsOf(t, "")
 	value := "10"
@@ -109,7 +107,7 @@ func TestAnEditNamesItsEffects(t *testing.T) {
 	if diff := cmp.Diff([]Effect{{"dreamer.disable", "true", "false"}, {"dreamer.idle_minutes", e.Effects[1].From, "10"}}, e.Effects); diff != "" {
 		t.Error(diff)
 	}
-	// What a project's file sets does not change.
+	// A key that the project's file sets keeps its value.
 	o.Directory = t.TempDir()
 	write(t, filepath.Join(o.Directory, "magicctx.jsonc"), `{"temporal_awareness": false}`)
 	value = "false"
@@ -133,7 +131,7 @@ func TestAnEditShowsNoSecret(t *testing.T) {
 	}
 }
 
-// Nothing is written over an edit of somebody else, or into a file of another program.
+// Write must not change a file that somebody else has edited, or a file of another program.
 func TestAnEditIsNotWrittenOverAnother(t *testing.T) {
 	value := "30"
 	for _, content := range []string{`{"enabled": true}`, ""} {

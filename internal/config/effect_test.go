@@ -13,15 +13,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only if no
-// package reads its field, except the packages that load the configuration. install omits such a key from the
-// settings that it creates, and a user who sets such a key gets a warning.
+// A key has the tag effect:"none" if and only if no package reads its field, apart from packages that load the
+// configuration. install omits such keys, and Load warns of them.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }
 
-// checkEffects compares the tags of a struct's fields, and of the structs in it, with the fields that are read. If a
-// field with the tag is a struct, no tag within it counts.
+// If a field with the tag is a struct, no tag within it counts.
 func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.Type) {
 	t.Helper()
 	for _, f := range fieldsOf(of) {
@@ -39,12 +37,11 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 	}
 }
 
-// configNames are the names that the sources give to a schema.Config.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
-// fieldsThatAreRead returns all names x that occur as c.x, where c is a name of a configuration. A key within a
-// block has a name such as "AutoDrop.Duplicates". A function may also receive a whole block and read its fields.
-// So if any code reads a whole block, each field of the block whose name occurs in any selector counts as read.
+// fieldsThatAreRead returns all names x in c.x, where c is a name of a configuration. In a block, the name has two
+// parts, for example "AutoDrop.Duplicates". A function may receive a whole block. Then each field of the block counts
+// as read if its name occurs in any selector.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}

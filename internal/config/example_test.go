@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A good value is used. A bad one is replaced by its default, with a warning.
 func ExampleLoad() {
 	home, err := os.MkdirTemp("", "magicctx")
 	if err != nil {

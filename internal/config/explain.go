@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// A Setting is one key with the value that is in force.
 type Setting struct {
 	Key string `json:"key"` // for example "memory.auto_search.enabled"
-	// Value is JSON. If the value may be a secret, or comes from another file or the environment, Value shows only its
+	// Value is JSON. If the value may be a secret, or comes from a file or the environment, Value shows only its
 	// size.
 	Value string `json:"value"`
-	// Place is the file that sets the key, with the line, for example "/p/magicctx.jsonc:3". It is empty for a default.
-	// The value is the default, too, if a warning says that the value in the file is ignored.
+	// Place is the file and line that set the key, for example "/p/magicctx.jsonc:3". It is empty for a default. If
+	// Load ignores the value in the file, Value is the default.
 	Place string `json:"place"`
-	// Takes describes the values that the key accepts. Choices has them as JSON, if they are few.
+	// Choices lists the accepted values as JSON, if they are few.
 	Takes   string   `json:"takes"`
 	Choices []string `json:"choices,omitempty"`
 }
@@ -27,7 +26,6 @@ func Explain(o Options) ([]Setting, []Warning) {
 	return c.explain(nil, reflect.ValueOf(cfg)), warnings
 }
 
-// explain returns the keys of an object.
 func (c *checker) explain(at path, object reflect.Value) (all []Setting) {
 	for _, f := range fieldsOf(object.Type()) {
 		key, value := at.with(f.name), object.FieldByIndex(f.index)
@@ -51,7 +49,6 @@ func (c *checker) explain(at path, object reflect.Value) (all []Setting) {
 	return all
 }
 
-// shown formats a value that is in force.
 func shown(at path, value reflect.Value, from *level) string {
 	key := at.String()
 	for name := range from.substituted {

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// For each key, a person sees the value in force and the file that has set it. No secret is shown.
 func TestExplainNamesValueAndPlace(t *testing.T) {
 	root := t.TempDir()
 	user, project := filepath.Join(root, ".config", "magicctx", "magicctx.jsonc"), filepath.Join(root, "project", "magicctx.jsonc")

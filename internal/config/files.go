@@ -22,10 +22,9 @@ const (
 	referenceName = "magic-context"
 )
 
-// maxFileBytes bounds the size of a file, because a repository may contain a huge file under our name.
+// A repository may contain a huge file under our name.
 const maxFileBytes = 256 << 10
 
-// userFiles returns the candidates of the user level, first choice first.
 func (l *loader) userFiles(harness schema.Harness) []string {
 	config := l.env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
@@ -48,7 +47,6 @@ func (l *loader) userFiles(harness schema.Harness) []string {
 	return files
 }
 
-// projectFiles returns the candidates of the project level, first choice first.
 func projectFiles(harness schema.Harness, dir string) []string {
 	hidden := filepath.Join(dir, "."+string(harness.Program()))
 	var files []string
@@ -61,8 +59,7 @@ func projectFiles(harness schema.Harness, dir string) []string {
 	return files
 }
 
-// bothSuffixes returns the names of a file with .jsonc and with .json. It returns none for a relative
-// directory, because the host's own working directory has no meaning.
+// bothSuffixes returns no names for a relative directory, because the host's working directory has no meaning.
 func bothSuffixes(dir, name string) []string {
 	if !filepath.IsAbs(dir) {
 		return nil
@@ -72,7 +69,6 @@ func bothSuffixes(dir, name string) []string {
 
 func (l *loader) underHome(elems ...string) string { return join(l.home, elems...) }
 
-// join is filepath.Join. If the directory is unknown, it returns "".
 func join(dir string, elems ...string) string {
 	if dir == "" {
 		return ""
@@ -87,16 +83,14 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// without removes a file from the candidates. Otherwise, in a session that runs in the user's
-// configuration directory, the user's file would also count as the project's.
+// A session may run in the user's configuration directory. There, the user's file must not count as the project's,
+// too.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read parses the first candidate that exists. If that file does not parse, read warns and leaves the level
-// empty, because the user meant this file and no other.
-//
-// project is the directory of the project that the candidates belong to, "" for the user's own files.
+// If the first existing candidate does not parse, read warns and leaves the level empty, because the user meant this
+// file. project is the directory of the candidates' project, or "" for the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {
@@ -131,8 +125,8 @@ func (l *loader) read(project string, candidates []string) level {
 	return level{}
 }
 
-// warnShadowed warns that a second file with our name has no effect. Files of the original plugin get
-// no warning, because that plugin may still be in use. Two candidates may be the same file, for example if
+// warnShadowed warns of a second file with our name, because it has no effect. Files of the original plugin get no
+// warning, because that plugin may still be in use. Two candidates may be the same file, for example if
 // OPENCODE_CONFIG_DIR names the default directory.
 func (l *loader) warnShadowed(file string, first os.FileInfo, others []string) {
 	for _, other := range others {
@@ -145,7 +139,6 @@ func (l *loader) warnShadowed(file string, first os.FileInfo, others []string) {
 	}
 }
 
-// A repeatedKey is a key that occurs more than once in its object. first is the line of its first occurrence.
 type repeatedKey struct {
 	at    path
 	first int
@@ -199,13 +192,11 @@ func (l *loader) parseFile(project, file string) (settings object, named map[str
 	return settings, named, repeated, nil
 }
 
-// isEdited reports whether the edit stands for the file.
 func (l *loader) isEdited(project, file string) bool {
 	return project == "" && l.edit != nil && file == l.edit.candidate
 }
 
-// readOfProject reads a file of a project. It follows no link: a link in a repository could lead to a private file, and
-// warnings quote values.
+// A link in a repository could lead to a private file, and warnings quote values.
 func readOfProject(project, file string) ([]byte, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {
@@ -231,7 +222,6 @@ func readOfProject(project, file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, opened.Size()))
 }
 
-// withoutPath returns the cause of an error, for a message that names the path itself.
 func withoutPath(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -16,7 +16,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A loadFunc returns the configuration of a user's file and a project's file.
 type loadFunc func(user, project string, trusted bool) (schema.Config, []Warning)
 
 func newLoad(t *testing.T) loadFunc {
@@ -96,7 +95,6 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 	}
 }
 
-// A bad value in a project's file must not put the user's own value back to the default.
 func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
 	load := newLoad(t)
 	const user = `{"enabled": false, "protected_tags": 50, "execute_threshold_percentage": {"default": 80, "a/b": 78}, "auto_drop": {"duplicates": false, "protected_paths": ["docs/**"]},
@@ -117,15 +115,14 @@ func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
 	}
 }
 
-// taste lists the keys that every project may set to any value. A key belongs here only if no value of it
-// can raise costs, delay a prompt, lose content, send text anywhere or start a program.
+// taste lists the keys that every project may set. No value of such a key may raise costs, delay a prompt, lose
+// content, send text anywhere or start a program.
 var taste = []string{
 	"$schema", "memory.retrieval_count_promotion_threshold", "historian.description", "historian.color",
 	"dreamer.description", "dreamer.color", "sidekick.description", "sidekick.color",
 }
 
-// Every key has a rule for projects. Load follows it, whether the project's value is lower or higher than the
-// user's.
+// Every key has a rule for projects, and Load follows the rule for lower and higher values.
 func TestHostileCloneEveryKeyHasARule(t *testing.T) {
 	load := newLoad(t)
 	var loose []string
@@ -165,7 +162,6 @@ func TestHostileCloneEveryKeyHasARule(t *testing.T) {
 	}
 }
 
-// A leaf is a key that holds no further keys.
 type leaf struct {
 	at    path
 	typ   reflect.Type
@@ -175,7 +171,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys. If an object has a rule for projects, this rule replaces the rules of its keys.
+// If an object has a rule for projects, leaves returns the object instead of its keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -194,8 +190,7 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// samples returns two valid values of a key. If they are numbers, low is the smaller one; if they are
-// switches, low is off.
+// If the values are numbers, low is the smaller one. If the values are switches, low is off.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:
@@ -242,7 +237,6 @@ func texts(r rules) (a, b any) {
 	return valid[0], valid[1]
 }
 
-// check loads a user's and a project's value of one key, and compares the effective value with want.
 func check(t *testing.T, load loadFunc, key leaf, mine, theirs, want any, trusted bool) {
 	t.Helper()
 	if key.at[0] == "trusted_projects" {
@@ -255,7 +249,6 @@ func check(t *testing.T, load loadFunc, key leaf, mine, theirs, want any, truste
 	}
 }
 
-// nested returns a file that sets one key.
 func nested(t *testing.T, at path, value any) string {
 	t.Helper()
 	for _, key := range slices.Backward(at) {
@@ -268,8 +261,6 @@ func nested(t *testing.T, at path, value any) string {
 	return string(text)
 }
 
-// A project's file with any content changes only the keys that a project may set, and each of these only in
-// the allowed direction.
 func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "clone")
@@ -312,7 +303,6 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	})
 }
 
-// drawObject draws some of the keys of an object, with valid and invalid values.
 func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	tree := map[string]any{}
 	for _, f := range fieldsOf(typ) {
@@ -330,7 +320,7 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository may contain a link, under our file name, to a file of the user. No warning may quote the content of that
+// A repository may contain, under our file name, a link to a private file. No warning may quote the content of that
 // file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()

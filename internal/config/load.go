@@ -11,41 +11,36 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options select the harness and project for which Load reads the configuration.
 type Options struct {
 	Harness schema.Harness
-	// Directory is the absolute directory of the project. If it is empty, there is no project level.
+	// If Directory is empty, there is no project level.
 	Directory string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
 
-	// edit stands for the user's file, if it is not nil.
+	// If edit is not nil, it replaces the user's file.
 	edit *Edit
 }
 
-// A level is one file of configuration.
 type level struct {
-	file string // the path of the file, empty if there is none
-	tree object
-	// substituted holds the keys whose value came from an environment variable or another file.
+	file        string // the path of the file, empty if there is none
+	tree        object
 	substituted map[string]bool
-	// named holds the top-level keys as the author wrote them: old keys are moved to their new places later.
+	// named holds the top-level keys as the author wrote them, before old keys are moved.
 	named map[string]bool
-	// lines holds the line of each key, by its path as the author wrote it.
+	// lines holds the line of each key by its path, as the author wrote it.
 	lines map[string]int
 }
 
 // An object is a decoded JSON object. Its values are objects, []any, string, float64, bool or nil.
 type object = map[string]any
 
-// Load reads the configuration of the user and of the project. It never fails. The warnings list the
-// ignored values, in the order of the files.
+// Load never fails. The warnings list the ignored values, in the order of the files.
 func Load(o Options) (schema.Config, []Warning) {
 	cfg, _, warnings := load(o)
 	return cfg, warnings
 }
 
-// load is Load, and also returns the levels.
 func load(o Options) (schema.Config, []*level, []Warning) {
 	l, levels := readLevels(o)
 	cfg := l.config(levels)
@@ -55,8 +50,7 @@ func load(o Options) (schema.Config, []*level, []Warning) {
 	return cfg, levels, l.warnings.list
 }
 
-// DisabledAt returns the place, as file:line, that switches magicctx off. If nothing switches it off, the
-// place is empty.
+// DisabledAt returns the file:line that switches magicctx off, or "".
 func DisabledAt(o Options) string {
 	l, levels := readLevels(o)
 	if l.config(levels).Enabled {
@@ -66,7 +60,7 @@ func DisabledAt(o Options) string {
 	return (&checker{levels: levels}).origin(at).place(at)
 }
 
-// readLevels reads the files. The project comes first, because it overrides the user.
+// The project comes first, because it overrides the user.
 func readLevels(o Options) (*loader, []*level) {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -84,13 +78,12 @@ func readLevels(o Options) (*loader, []*level) {
 	return l, []*level{&project, &user}
 }
 
-// config merges the levels, the first one over the second, and checks the values.
 func (l *loader) config(levels []*level) schema.Config {
 	c := checker{levels: levels, warnings: &l.warnings}
 	return c.config(merge(levels[1].tree, levels[0].tree))
 }
 
-// warnNoEffect gives one warning for a file, with all of its keys that nothing reads yet.
+// Each file gets one warning for all of its keys that have no effect.
 func (l *loader) warnNoEffect(lv *level) {
 	idle := idleKeys(lv, nil, lv.tree, reflect.TypeFor[schema.Config]())
 	if len(idle) > 0 {
@@ -98,8 +91,7 @@ func (l *loader) warnNoEffect(lv *level) {
 	}
 }
 
-// idleKeys returns the keys of an object that nothing reads yet, each with its line, for example
-// "memory.auto_search (line 4)". tree is the object, `at` is its path, and t is its struct.
+// idleKeys returns the keys that nothing reads yet, each with its line, for example "memory.auto_search (line 4)".
 func idleKeys(lv *level, at path, tree object, t reflect.Type) []string {
 	var idle []string
 	for _, f := range fieldsOf(t) {
@@ -130,7 +122,6 @@ func Default() schema.Config {
 	return (&checker{warnings: &warnings{}}).config(nil)
 }
 
-// A loader reads the files for one call of Load.
 type loader struct {
 	env      func(string) string
 	home     string // empty if unknown
@@ -146,7 +137,6 @@ func newLoader(env func(string) string) *loader {
 	return l
 }
 
-// merge returns base, overridden by over: it merges objects key by key, and replaces any other value.
 func merge(base, over object) object {
 	merged := make(object, len(base)+len(over))
 	for key, value := range base {
@@ -163,7 +153,6 @@ func merge(base, over object) object {
 	return merged
 }
 
-// trusts reports whether the user has declared the directory, or one above it, as trusted.
 func (l *loader) trusts(user *level, dir string) bool {
 	list, _ := user.tree["trusted_projects"].([]any)
 	for _, entry := range list {

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TestStories loads the files of each story. The section want holds lines "path = JSON" (null for a
-// value that is not set). The section warnings holds the messages; if it is absent, there must be none.
-// The sections env and options set the environment and the harness. All other sections are files.
+// A story has the section want with lines "path = JSON", null for a value that is not set. The section warnings holds
+// the messages; if it is absent, there must be none. The sections env and options set the environment and the
+// harness. All other sections are files.
 func TestStories(t *testing.T) {
 	stories, err := filepath.Glob("testdata/stories/*.txtar")
 	if err != nil || len(stories) == 0 {
@@ -88,7 +88,6 @@ func runStory(t *testing.T, file string) {
 	}
 }
 
-// setting returns the value at a dotted path as JSON.
 func setting(t *testing.T, cfg schema.Config, key string) string {
 	t.Helper()
 	data, err := json.Marshal(cfg)
@@ -184,8 +183,7 @@ func TestDefaultIsLoadWithoutFiles(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks the promise of Load: for all contents of the files, the result is complete, and
-// loading the result again gives no warning.
+// For all contents of the files, the result is complete, and loading the result again gives no warning.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"cache_ttl": {"a/b": "1h"}, "historian": {"fallback_models": "a/b"}, "x": 1}`), []byte(`{"embedding": {"endpoint": "http://a"}}`))
 	f.Add([]byte(`{"experimental": {"user_memories": true}, "dreamer": null}`), []byte(`{"command": {"": {}}, "dreamer": {"tasks": ["maintain-docs", 1]}}`))
@@ -212,7 +210,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// reload writes a configuration to a file, loads it, and expects the same configuration.
 func reload(t *testing.T, cfg schema.Config, file, home string) {
 	data, err := json.Marshal(cfg)
 	if err != nil {

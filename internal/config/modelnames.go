@@ -10,12 +10,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// anyModel is a key in the settings that map models to values. Its value holds for every model without a key of its
-// own.
+// In settings that map models to values, anyModel stands for all models without a key.
 const anyModel = "default"
 
-// warnModelNames warns about names that no model can have. It looks at the file's settings that map models to
-// values.
+// warnModelNames warns of names that no model can have, in settings that map models to values.
 func (l *loader) warnModelNames(lv *level) {
 	for _, f := range fieldsOf(reflect.TypeFor[schema.Config]()) {
 		byModel, ok := lv.tree[f.name].(object)
@@ -34,7 +32,7 @@ func (l *loader) warnModelNames(lv *level) {
 	}
 }
 
-// canBeModel reports whether a name can be a model id or "provider/model". A pattern such as "gpt-*" cannot.
+// A model id or "provider/model" is possible, but no pattern such as "gpt-*".
 func canBeModel(name string) bool {
 	return name != "" && !strings.ContainsAny(name, " \t\n*?,") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// maxTypo bounds the length of a key that is compared, because a hostile file may hold very long keys.
+// A hostile file may hold very long keys.
 const maxTypo = 64
 
-// meantKey returns the key that the author of an unknown key probably meant, or nil. It looks for a similar name
-// in the same object first, and then in all other objects, because a key such as two_pass may be in the wrong
-// object. It never returns a key that nothing reads.
+// meantKey returns the key that the author of an unknown key probably meant, or nil. It prefers the same object, and
+// then looks in all others: a key such as two_pass may be in the wrong object.
 func meantKey(at path) path {
 	name, object := at[len(at)-1], at[:len(at)-1]
 	var here []string
@@ -36,8 +35,7 @@ func meantKey(at path) path {
 	return nil
 }
 
-// keysWithEffect returns the paths of the keys in a struct and in the structs within it, but only of keys that
-// the program reads. at is the path of the struct.
+// keysWithEffect returns the paths of all keys below `at` that the program reads.
 func keysWithEffect(at path, t reflect.Type) (all []path) {
 	for _, f := range fieldsOf(t) {
 		if f.rules.hasNoEffect {
@@ -52,7 +50,6 @@ func keysWithEffect(at path, t reflect.Type) (all []path) {
 	return all
 }
 
-// nearest returns the candidate that the author of name probably meant, or "".
 func nearest(name string, candidates []string) string {
 	if len(name) > maxTypo {
 		return ""
@@ -67,8 +64,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// plain removes the differences in the way words are joined, so that protectedTags and protected_tags become
-// equal.
+// protectedTags and protected_tags become equal.
 func plain(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 }

@@ -1,7 +1,6 @@
 package config
 
-// moved lists the keys that the original plugin once had in its "experimental" block, with their
-// present places.
+// moved lists the keys of the original plugin's old "experimental" block, with their present places.
 var moved = []struct {
 	name string
 	to   path
@@ -15,14 +14,12 @@ var moved = []struct {
 	{"pin_key_files", path{"dreamer", "pin_key_files"}, false},
 }
 
-// retired keys of the original plugin no longer have a meaning. Old files that hold them get no
-// warnings.
+// retired keys of the original plugin have no meaning any more, and give no warning.
 var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
-// moveOldKeys rewrites the keys of an older version of the original plugin. If the new key has a
-// value already, that value stays.
+// moveOldKeys moves old keys of the original plugin to their new places. A value in the new place stays.
 func moveOldKeys(tree object) {
 	if old, ok := tree["experimental"].(object); ok {
 		for _, m := range moved {
@@ -50,7 +47,6 @@ func moveOldKeys(tree object) {
 	}
 }
 
-// moveEnabled turns an agent's old enabled=false into disable=true.
 func moveEnabled(agent object, optional bool) {
 	enabled, ok := agent["enabled"].(bool)
 	if !ok {
@@ -62,7 +58,7 @@ func moveEnabled(agent object, optional bool) {
 	}
 }
 
-// place stores value at the path. Values that exist there already stay.
+// place keeps a value that is already at the path.
 func place(tree object, to path, value any) {
 	for _, key := range to[:len(to)-1] {
 		if _, ok := tree[key]; !ok {

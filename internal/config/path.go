@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// A path leads to a value. Its elements are keys such as "memory", and indices such as "[2]" for the third
-// element of a list.
+// The elements of a path are keys such as "memory", and indices such as "[2]".
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }
@@ -18,7 +17,6 @@ var (
 	listIndex = regexp.MustCompile(`^\[[0-9]+\]$`)
 )
 
-// String formats the path as JavaScript would, for example a.b[2].
 func (p path) String() string {
 	var b strings.Builder
 	for _, key := range p {

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// A project's file may hold patterns, too, and a pass matches them against every path of a session.
-// These bounds keep the work of one match small: a match takes at most the length of all patterns
-// times the length of the name.
+// A pass matches the patterns of an untrusted project against every path of a session. A match may take as long as
+// the length of all patterns times the length of the name.
 const (
 	maxPatterns     = 64
 	maxPatternBytes = 256
 	// maxAlternatives bounds the alternatives of one pattern: "{a,b}/{c,d}" has four.
 	maxAlternatives = 32
-	// maxNameBytes is the longest path that an operating system opens. A longer name is not a file.
+	// maxNameBytes is the longest path that an operating system opens.
 	maxNameBytes = 4096
 )
 
@@ -29,8 +28,7 @@ const (
 //	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
-// CompilePatterns prepares patterns for matching. It leaves out invalid patterns, and patterns beyond the bounds. Load
-// has warned about both.
+// CompilePatterns leaves out invalid patterns and those beyond the bounds, because Load has warned of them.
 func CompilePatterns(list []string) Patterns {
 	var p Patterns
 	for _, text := range list {
@@ -44,7 +42,6 @@ func CompilePatterns(list []string) Patterns {
 	return p
 }
 
-// MatchName reports whether a name matches one of the patterns.
 func (p Patterns) MatchName(name string) bool {
 	if len(name) > maxNameBytes {
 		return false
@@ -57,8 +54,7 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// MatchPath reports whether a tool's path argument, usually absolute, matches one of the patterns. Either the path
-// itself has to match, or the path relative to directory.
+// path is a tool's argument, usually absolute. The path must match, either itself or relative to directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false
@@ -75,8 +71,7 @@ func (p Patterns) MatchPath(directory, path string) bool {
 
 var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
 
-// compilePattern translates a pattern into a regular expression. Package regexp matches every pattern in
-// linear time. A matcher that tries one alternative after the other would take 2^60 attempts for 60 times
+// Package regexp matches every pattern in linear time. A backtracking matcher would take 2^60 attempts for 60 times
 // "{,}".
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPatternBytes {
@@ -89,7 +84,6 @@ func compilePattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(`(?s)^(?:` + t.out.String() + `)$`)
 }
 
-// A patternTranslator writes the regular expression of the pattern's rest to out.
 type patternTranslator struct {
 	rest         string
 	out          strings.Builder
@@ -141,13 +135,12 @@ func (t *patternTranslator) translate() error {
 	return nil
 }
 
-// emit writes the expression of the next n bytes of the pattern.
 func (t *patternTranslator) emit(n int, expression string) {
 	t.out.WriteString(expression)
 	t.rest = t.rest[n:]
 }
 
-// stars translates * and **. A ** that is not a whole component of the path counts as *.
+// A ** that is not a whole component of the path counts as *.
 func (t *patternTranslator) stars(atStart bool) {
 	after, isDouble := strings.CutPrefix(t.rest, "**")
 	switch {
@@ -163,12 +156,11 @@ func (t *patternTranslator) stars(atStart bool) {
 	}
 }
 
-// endsComponent reports whether the rest of a pattern begins at the end of a path component.
 func (t *patternTranslator) endsComponent(rest string) bool {
 	return rest == "" || rest[0] == '/' || len(t.open) > 0 && (rest[0] == ',' || rest[0] == '}')
 }
 
-// alternative translates a comma or a closing brace. Outside of braces a comma is a character.
+// Outside of braces, a comma is a character.
 func (t *patternTranslator) alternative(c byte) error {
 	last := len(t.open) - 1
 	switch {

@@ -50,7 +50,7 @@ func TestMatchesPath(t *testing.T) {
 	}
 }
 
-// Patterns beyond the bounds are left out. The patterns before them stay in effect.
+// Patterns beyond the bounds are left out, and the others stay in effect.
 func TestHostileClonePatternsAreBounded(t *testing.T) {
 	many := make([]string, maxPatterns, maxPatterns+1)
 	for i := range many {

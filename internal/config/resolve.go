@@ -17,14 +17,13 @@ const (
 
 const (
 	defaultThreshold = 65
-	// maxThreshold is below the force level (85 %). If a threshold were above that level, rules could run on a pass
-	// between the two, although that pass is meant to be steady.
+	// maxThreshold is below the force level (85 %). Otherwise, rules could run on a pass between threshold and force
+	// level, which must be steady.
 	maxThreshold = 80
 )
 
-// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may bust. mode
-// names the key that decided it: ModeTokens or ModePercentage. limitTokens is the model's window, or 0 if it is
-// unknown. Then a threshold in tokens has no effect.
+// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may bust. mode is
+// ModeTokens or ModePercentage. If limitTokens is 0 (unknown), a threshold in tokens has no effect.
 func Threshold(cfg schema.Config, provider, model string, limitTokens int) (percent float64, mode string) {
 	limit := float64(limitTokens)
 	if tokens, ok := ofModel(cfg.ExecuteThresholdTokens, provider, model); ok && isPositive(tokens) && limit > 0 {
@@ -39,9 +38,8 @@ func Threshold(cfg schema.Config, provider, model string, limitTokens int) (perc
 
 func isPositive(n float64) bool { return n > 0 && !math.IsInf(n, 1) }
 
-// ofModel looks up "provider/model" and "model". If neither is there, it cuts the last -segment off the model
-// and tries both again, until no segment is left. So the key of a base model also covers ids derived from it:
-// for example, "gpt-5" covers "gpt-5-fast". If no key fits, "default" counts.
+// ofModel tries "provider/model", then "model". If both are missing, it removes the last -segment of the model and
+// tries again. So the key "gpt-5" also covers "gpt-5-fast". If no key fits, "default" counts.
 func ofModel(values map[string]float64, provider, model string) (float64, bool) {
 	for id := model; ; {
 		for _, key := range keysOf(provider, id) {
@@ -66,9 +64,8 @@ func keysOf(provider, model string) []string {
 	return []string{provider + "/" + model, model}
 }
 
-// CacheTTL returns how long, according to the user, the provider keeps an unused prompt of the model.
-// It takes the value of "provider/model", "model" or "default" and, unlike Threshold, tries no shorter ids. The
-// result is nil if that value is "auto", missing or invalid. Then the route of the model decides.
+// CacheTTL returns the user's cache life for a model. Unlike Threshold, CacheTTL tries no shorter ids. For "auto", a
+// missing or an invalid value, the result is nil, and the route decides.
 func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.CacheTTL[key]; ok {
@@ -78,9 +75,8 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	return nil
 }
 
-// PriceCliff returns the size in tokens above which, according to the user, a request to the model costs
-// factor times as much. isSet is false if the value is "auto", missing or invalid. Then the route of the
-// model decides. For "none", above is 0.
+// PriceCliff returns the user's setting: a request of more than above tokens costs factor times as much. For "auto",
+// a missing or an invalid value, isSet is false, and the route decides. For "none", above is 0.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {
 		text, ok := cfg.PriceCliff[key]
@@ -98,7 +94,7 @@ func PriceCliff(cfg schema.Config, provider, model string) (above int, factor fl
 	return 0, 0, false
 }
 
-// PreservedThinking returns the setting for the model: "auto", "on" or "off".
+// The result is "auto", "on" or "off".
 func PreservedThinking(cfg schema.Config, provider, model string) string {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.PreservedThinking[key]; ok {
@@ -108,8 +104,7 @@ func PreservedThinking(cfg schema.Config, provider, model string) string {
 	return "auto"
 }
 
-// parseTTL reads digits followed by s, m or h. Digits alone are milliseconds. "0" is allowed, and makes
-// every pass a hard one.
+// parseTTL reads digits, followed by s, m or h, or by nothing for milliseconds. "0" makes every pass a hard one.
 func parseTTL(text string) *time.Duration {
 	text = strings.TrimSpace(text)
 	unit := time.Millisecond

@@ -27,11 +27,10 @@ func TestThreshold(t *testing.T) {
 		{"no match and no default", byModel{"x": 1}, nil, "a", "b", 0, 65, ModePercentage},
 		{"tokens", byModel{"default": 65}, byModel{"default": 100000}, "a", "m", 200000, 50, ModeTokens},
 		{"tokens above the cap", byModel{"default": 65}, byModel{"m": 190000}, "a", "m", 200000, 80, ModeTokens},
-		// These results were measured with the original plugin as a black box.
+		// These results were measured with the original plugin.
 		{"slash in the id", byModel{"default": 65, "x-ai/grok": 40}, nil, "openrouter", "x-ai/grok-4", 0, 40, ModePercentage},
 		{"odd share", nil, byModel{"default": 128000}, "a", "m", 907788, 128000.0 / 907788 * 100, ModeTokens},
 		{"unknown limit", byModel{"default": 60}, byModel{"m": 190000}, "a", "m", 0, 60, ModePercentage},
-		// These are corner cases.
 		{"exact before base", byModel{"p/a-b": 30, "p/a": 40, "a-b": 50}, nil, "p", "a-b", 0, 30, ModePercentage},
 		{"bare exact before base with provider", byModel{"p/a": 40, "a-b": 50}, nil, "p", "a-b", 0, 50, ModePercentage},
 		{"a leading dash is no segment", byModel{"": 40}, nil, "", "-a", 0, 65, ModePercentage},

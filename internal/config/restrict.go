@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// These are the values of the tag "project" in package schema, which explains them.
+// Package schema explains these values of the tag "project".
 const (
 	mayNever   = "never"
 	mayTrusted = "trusted"
@@ -18,12 +18,12 @@ const (
 	mayAdd     = "add"
 )
 
-// A restriction removes from a project's level all values that the project may not set. A cloned repository
-// may ship any file, so an untrusted project may only switch things off or make them smaller, or choose matters of
-// taste. It must not raise costs, hang prompts, or choose where text is sent.
+// A restriction removes from a project's level all values that the project may not set. A cloned repository may ship
+// any file, so an untrusted project may only reduce things, or choose matters of taste. It must not raise costs, hang
+// prompts, or choose where text is sent.
 //
-// It also removes bad values. In the merged tree, a bad value would hide the user's value and then fall
-// back to the default, which would undo a restriction of the user.
+// A restriction also removes bad values. In the merged tree, a bad value would hide the user's value and become the
+// default, perhaps against the user's restriction.
 type restriction struct {
 	loader  *loader
 	project *level
@@ -31,13 +31,12 @@ type restriction struct {
 	checker checker
 }
 
-// restrict applies the tags of schema.Config to the project's level.
 func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
 	for _, name := range own.ignored {
-		// The user's file has bad values in this block, so the whole block is ignored. If a value of the
-		// project replaced a bad one, the rest of the user's block would take effect.
+		// The user's block has bad values, so the whole block is ignored. If the project replaced a bad value, the
+		// rest of the user's block would take effect.
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)
@@ -51,8 +50,7 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	}
 }
 
-// agentsOf prevents a project from starting an optional agent. Otherwise a block in the project's file would
-// start it.
+// A block in a project's file must not start an optional agent.
 func (r *restriction) agentsOf(user *level) {
 	for _, name := range []string{"dreamer", "sidekick"} {
 		if !r.project.named[name] || user.named[name] {
@@ -65,7 +63,6 @@ func (r *restriction) agentsOf(user *level) {
 	}
 }
 
-// object restricts the keys of one object. base holds the user's effective values.
 func (r *restriction) object(at path, tree object, base reflect.Value) {
 	for _, f := range fieldsOf(base.Type()) {
 		value, ok := tree[f.name]
@@ -94,8 +91,7 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// agent restricts the block of a hidden agent. If a value is bad, it removes the whole block of the project,
-// as in checker.agent, and the user's block stays.
+// If a value is bad, agent removes the project's whole block, and the user's block stays.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	r.checker.inAgent = true
@@ -111,8 +107,7 @@ func (r *restriction) agent(key path, tree object, value any, f field, mine refl
 	}
 }
 
-// value restricts a single value, such as a number or a list, and expands a short form: for example, 65
-// becomes {"default": 65}.
+// value also expands a short form: 65 becomes {"default": 65}.
 func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
 	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
 		return // the key defines commands, and only a trusted project may do that
@@ -147,8 +142,7 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 	}
 }
 
-// mapping returns a trusted project's map of values by model, with the user's entries for all other models
-// added.
+// mapping returns a trusted project's map by model, with the user's entries for all other models.
 func mapping(mine, target reflect.Value) object {
 	merged := object{}
 	for _, entries := range []reflect.Value{mine, target} {
@@ -159,7 +153,7 @@ func mapping(mine, target reflect.Value) object {
 	return merged
 }
 
-// worse returns the reason why a project may not replace the user's value mine, empty if it may.
+// worse returns why a project may not replace the user's value, or "".
 func worse(may string, mine, theirs reflect.Value) string {
 	const unless = ", unless trusted_projects of the user file lists it"
 	switch {
@@ -182,7 +176,6 @@ func number(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// union returns the values of a, and the values of b that a lacks.
 func union(a, b reflect.Value) reflect.Value {
 	all := slices.Clone(a.Interface().([]string))
 	for _, text := range b.Interface().([]string) {
@@ -193,8 +186,7 @@ func union(a, b reflect.Value) reflect.Value {
 	return reflect.ValueOf(all)
 }
 
-// rawOf returns a value as it would be decoded from JSON. The value is a bool, a number or a text, or a pointer to such
-// a value.
+// rawOf returns a bool, number or text as JSON would decode it.
 func rawOf(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Pointer:
@@ -215,7 +207,6 @@ func listOf(v reflect.Value) []any {
 	return list
 }
 
-// remove removes a key from its object and adds a warning.
 func (r *restriction) remove(key path, tree object, why string) {
 	delete(tree, key[len(key)-1])
 	r.loader.warnKey(r.project, key, why)

@@ -11,8 +11,7 @@ import (
 	"sync"
 )
 
-// rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
-// or list.
+// rules hold the tags of one field of schema.Config. In a map or list, they apply to each value.
 type rules struct {
 	bare         string // if it is set, one value may replace a whole map or list; for a map, bare is the key that gets the value
 	def          []string
@@ -28,19 +27,17 @@ type rules struct {
 	hasNoEffect  bool   // nothing reads the key yet
 }
 
-// A field is one key of an object.
 type field struct {
 	name  string
 	index []int
 	rules rules
 }
 
-// knownFields holds the results of fieldsOf. A host reads its configuration three times before it answers
-// its first client, and parsing all tags takes longer than reading the files.
+// A host reads its configuration three times before it answers its first client. Parsing all tags takes longer than
+// reading the files, so knownFields holds the results of fieldsOf.
 var knownFields sync.Map // of []field, by reflect.Type
 
-// fieldsOf returns the keys of a struct of package schema, including the keys of an embedded struct. The caller must
-// not change them.
+// The caller must not change the result of fieldsOf.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)
@@ -60,8 +57,7 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func parseRules(tag reflect.StructTag) rules {
-	// Without an explicit maximum, whole numbers are limited to 32 bits: they count milliseconds and
-	// tokens, which later code multiplies.
+	// Later code multiplies whole numbers (milliseconds and tokens), so their default maximum has 32 bits.
 	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", isSpan: tag.Get("check") == "span", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
@@ -85,7 +81,6 @@ func parseRules(tag reflect.StructTag) rules {
 	return r
 }
 
-// scalar converts a raw value to a bool, int, float64 or string of type t.
 func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -116,7 +111,6 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 	panic("config: no rule for " + t.String()) // this happens only for a new kind of field in schema.Config, and then every test fails
 }
 
-// setDefaults fills a struct with the defaults in its tags.
 func setDefaults(into reflect.Value) {
 	for _, f := range fieldsOf(into.Type()) {
 		value := into.FieldByIndex(f.index)
@@ -147,7 +141,7 @@ func (r rules) setDefault(into reflect.Value) {
 	}
 }
 
-// parse converts a default from its tag. The default must satisfy the rules itself.
+// A default must satisfy its own rules.
 func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	var raw any = text
 	switch t.Kind() {
@@ -163,7 +157,6 @@ func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	return value
 }
 
-// allowed describes the values that a field of type t accepts.
 func (r rules) allowed(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -202,7 +195,6 @@ func (r rules) allowed(t reflect.Type) string {
 	return "text"
 }
 
-// choices returns the values of a key as JSON, nil if there are many.
 func (r rules) choices(kind reflect.Kind) (all []string) {
 	switch kind {
 	case reflect.Bool:

@@ -14,11 +14,9 @@ import (
 
 var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
 
-// maxSecretBytes bounds the size of a file that {file:} reads.
 const maxSecretBytes = 64 << 10
 
-// substitute replaces the tokens in all strings of the level. It runs after parsing, so a value cannot
-// end its string early, and tokens in comments are ignored.
+// substitute runs after parsing, so a value cannot end its string early, and comments are ignored.
 func (l *loader) substitute(lv *level) {
 	lv.substituted = make(map[string]bool)
 	walkStrings(nil, lv.tree, func(at path, text string) string {
@@ -59,7 +57,6 @@ func (l *loader) content(lv *level, at path, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// keepTokens warns once that tokens in a project's file are not replaced.
 func (l *loader) keepTokens(lv *level) {
 	seen := false
 	walkStrings(nil, lv.tree, func(at path, text string) string {
@@ -76,8 +73,7 @@ func (l *loader) warnKey(lv *level, at path, message string) {
 	l.warnings.add(Warning{File: lv.file, Line: lv.line(at), Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.place(at), key, message)})
 }
 
-// line returns the line of the key at the path, or of the nearest object around it. It is 0 if no key of
-// the path is in the file under its present name.
+// line returns the line of the key at the path, or of the nearest object around it, or 0.
 func (lv *level) line(at path) int {
 	for ; len(at) > 0; at = at[:len(at)-1] {
 		if line, ok := lv.lines[at.String()]; ok {
@@ -87,7 +83,7 @@ func (lv *level) line(at path) int {
 	return 0
 }
 
-// place returns file:line of the key at the path, which terminals turn into a link.
+// Terminals turn file:line into a link.
 func (lv *level) place(at path) string {
 	if line := lv.line(at); line > 0 {
 		return fmt.Sprintf("%s:%d", lv.file, line)
@@ -95,8 +91,6 @@ func (lv *level) place(at path) string {
 	return lv.file
 }
 
-// walkStrings replaces every string below value with the result of f, in the order of the keys, and
-// returns the new value.
 func walkStrings(at path, value any, f func(path, string) string) any {
 	switch value := value.(type) {
 	case string:

@@ -9,26 +9,21 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Warning reports a part of a file that was not used as written.
 type Warning struct {
 	File string
-	// Line is the line of the key in the file, 0 if it is unknown.
+	// Line is 0 if it is unknown.
 	Line int
-	// Key is the path of the key. It is empty if the warning is about the whole file.
+	// Key is empty if the warning is about the whole file.
 	Key string
-	// Value is the rejected value. It is empty if the key itself is the problem. For objects, lists and
-	// possible secrets it gives only the kind and the size.
-	Value string
-	// Allowed describes the values that the key accepts.
+	// Value is empty if the key itself is the problem. For objects, lists and possible secrets, Value shows only the
+	// kind and the size.
+	Value   string
 	Allowed string
-	// Message is the whole warning as a sentence.
 	Message string
 }
 
-// String implements fmt.Stringer.
 func (w Warning) String() string { return w.Message }
 
-// maxWarnings keeps a very broken file from flooding the user.
 const maxWarnings = 50
 
 type warnings struct {
@@ -51,10 +46,8 @@ var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|author
 // secretURL matches a URL with a user name, a password or a query, for example http://user:password@host/?token=1.
 var secretURL = regexp.MustCompile(`(?s)//.*[@?]|^\S+:\S+@`)
 
-// maxShown bounds the bytes of a value in a warning.
 const maxShown = 80
 
-// show formats a value for a warning.
 func show(key string, value any, substituted bool) string {
 	switch value := value.(type) {
 	case object, []any:
@@ -75,7 +68,6 @@ func show(key string, value any, substituted bool) string {
 	}
 }
 
-// describe returns the kind and size of a value and nothing of its content.
 func describe(value any) string {
 	switch value := value.(type) {
 	case object:

@@ -16,17 +16,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// versionTimeout bounds the wait for `--version` of a harness. It is long because OpenCode unpacks itself
-// on its first run.
+// OpenCode unpacks itself on its first run, so `--version` may take long.
 const versionTimeout = 10 * time.Second
 
-// VersionOf returns the version that a program prints.
 func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
 
-// PluginsOf returns the output of `opencode plugin list`. If no server runs, PluginsOf does not run the command,
-// because the command would start a server.
+// If no server runs, PluginsOf does not ask OpenCode, because the question would start a server.
 func PluginsOf(ctx context.Context, program string) (string, error) {
 	if !serverRuns(ctx, os.Getenv) {
 		return "", nil
@@ -34,8 +31,7 @@ func PluginsOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "plugin", "list")
 }
 
-// serverRuns reports whether a server of OpenCode 2 runs in the background. Such a server writes its address into a
-// file.
+// A background server of OpenCode 2 writes its address into a file.
 func serverRuns(ctx context.Context, env func(string) string) bool {
 	state := cmp.Or(env("XDG_STATE_HOME"), filepath.Join(env("HOME"), ".local", "state"))
 	paths, _ := filepath.Glob(filepath.Join(state, "opencode", "service*.json")) // the pattern is valid
@@ -60,7 +56,7 @@ func serverRuns(ctx context.Context, env func(string) string) bool {
 	return false
 }
 
-// outputOf runs a program and returns its output. If the program fails, the error is the last line of its stderr.
+// If the program fails, the error is the last line of its stderr.
 func outputOf(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A server of OpenCode 2 writes its address into a file. The file may still exist when the server has ended.
+// OpenCode 2 may leave the file with its address after the server has ended.
 func TestServerRuns(t *testing.T) {
 	state := t.TempDir()
 	env := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
@@ -34,7 +34,7 @@ func TestServerRuns(t *testing.T) {
 	}
 }
 
-// Pi 0.74 prints its version to stderr. Doctor has to find it there.
+// Pi 0.74 prints its version to stderr.
 func TestVersionMayStandOnStderr(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// compaction compares the harnesses' own compaction with the other findings: either the harness or magicctx has to
-// keep sessions below the model's limit, but not both.
+// Either the harness or magicctx has to keep sessions below the model's limit, but not both.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {
@@ -39,9 +38,8 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	}
 }
 
-// compactionIsMissing reports that magicctx does not work, and that the harness's own compaction is off in a file.
-// If only the project stops magicctx, the remedy leaves the user's own configuration alone: a repository must not
-// change it.
+// compactionIsMissing reports that magicctx does not work, and that a file switches the harness's compaction off. A
+// repository must not change the user's configuration, so a problem of the project leaves it alone.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {
@@ -57,8 +55,6 @@ func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file s
 	}
 }
 
-// worksNowhere reports whether magicctx works in no project at all, because something outside this project stops
-// it.
 func (x *examination) worksNowhere(ctx context.Context, id schema.Harness) bool {
 	isOfProject := func(f Finding) bool {
 		return slices.ContainsFunc(ofProject, func(c check) bool { return c.name == f.Check })
@@ -72,7 +68,6 @@ func (x *examination) worksNowhere(ctx context.Context, id schema.Harness) bool 
 	return stopped(found, id)
 }
 
-// compactionOffOutside returns the file of the user that switches the harness's own compaction off, "" if none does.
 func (x *examination) compactionOffOutside(ctx context.Context, id schema.Harness) string {
 	i := slices.IndexFunc(x.OutsideProject, func(h Harness) bool { return h.ID == id })
 	if i < 0 || x.OutsideProject[i].CompactionOff == nil {

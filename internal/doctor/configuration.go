@@ -40,13 +40,11 @@ func (x *examination) plugin(ctx context.Context) {
 	})
 }
 
-// isInstalled reports whether any harness loads our plugin.
 func (x *examination) isInstalled(ctx context.Context) bool {
 	return slices.ContainsFunc(x.Harnesses, func(h Harness) bool { return h.isListed(ctx) })
 }
 
-// shim examines the plugin that install has put into the data directory. It reports whether that plugin can find a
-// host.
+// shim reports whether the installed plugin can find a host.
 func (x *examination) shim(ctx context.Context, h Harness) (hasHost bool) {
 	if h.Shim == nil {
 		return true

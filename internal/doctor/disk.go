@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// With less than tooLittleSpace, a host may be unable to store anything: SQLite's write-ahead log grows by
-// some megabytes before a checkpoint. littleSpace is meant for a migration, which first copies the database.
+// Below tooLittleSpace, a host may be unable to store anything: SQLite's write-ahead log grows by some megabytes
+// before a checkpoint. Below littleSpace, a migration may fail, because it first copies the database.
 const (
 	tooLittleSpace = 32 << 20
 	littleSpace    = 512 << 20
@@ -38,8 +38,7 @@ func (x *examination) disk(context.Context) {
 	x.traces()
 }
 
-// traces says how much space the traces take, because a user may forget that traces are on. A trace that has reached
-// its size limit lacks the end of its session.
+// A user may forget that traces are on. A trace that has reached its size limit lacks the end of its session.
 func (x *examination) traces() {
 	dir := filepath.Join(x.DataDir, "traces")
 	entries, err := os.ReadDir(dir)
@@ -62,7 +61,6 @@ func (x *examination) traces() {
 	}
 }
 
-// existing returns path or the closest directory above it that exists.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {

@@ -36,7 +36,7 @@ func examine(t *testing.T, o Options) []Finding {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// well returns a machine without problems: a host runs, and a session is stored.
+// well returns a healthy machine with a running host and a stored session.
 func well(t *testing.T) Options {
 	t.Helper()
 	home, err := os.MkdirTemp("", "mch") // the test's own directory may be too long for the path of a socket
@@ -110,7 +110,7 @@ func write(t *testing.T, path, content string, mode os.FileMode) {
 	must(t, os.Chmod(path, mode)) // independent of the umask
 }
 
-// listenAndDie leaves a socket behind, as a killed host does.
+// A killed host leaves its socket.
 func listenAndDie(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -133,7 +133,6 @@ func TestHealthyMachineHasNoProblems(t *testing.T) {
 	}
 }
 
-// A machine on which magicctx was never used has no problems either.
 func TestUnusedMachineHasNoProblems(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
@@ -148,7 +147,7 @@ func TestUnusedMachineHasNoProblems(t *testing.T) {
 	}
 }
 
-// Each case damages a healthy machine in one way. The examination reports that damage and nothing else.
+// Each case damages a healthy machine in one way, and doctor must report only that damage.
 func TestFindings(t *testing.T) {
 	answer := func(st schema.StatusResult, err error) func(context.Context, string) (schema.StatusResult, error) {
 		return func(context.Context, string) (schema.StatusResult, error) { return st, err }
@@ -443,7 +442,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// name sets MAGICCTX_HOST to the path of a program. The case's harm function may create that program.
 func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	return func(t *testing.T, o *Options) {
 		env, named := o.Env, filepath.Join(filepath.Dir(o.Executable), "named")
@@ -457,7 +455,6 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says returns a function VersionOf, which returns out and err for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {
@@ -483,7 +480,7 @@ func TestNamedProgramThatHangsIsTold(t *testing.T) {
 	})
 }
 
-// If no directory is fit for the socket, no host can start. The findings name each directory, and why it is not fit.
+// Without a usable directory for the socket, no host can start. A finding must explain each directory.
 func TestNoDirectoryForTheSocket(t *testing.T) {
 	o := well(t)
 	o.RuntimeDirs = nil
@@ -542,7 +539,6 @@ func TestNewerDatabaseIsTold(t *testing.T) {
 	}
 }
 
-// If one finding cannot be repaired, Repair reports that and continues with the other findings.
 func TestRepairGoesOn(t *testing.T) {
 	broken := errors.New("the disk is read-only")
 	findings := []Finding{
@@ -571,8 +567,8 @@ func TestFilesOfOtherUsersAreReported(t *testing.T) {
 	}
 }
 
-// Anybody may create the directory that is meant for another user's sockets, and put a hostile program's
-// socket into it. Doctor must neither advise the user to take over that directory, nor do so itself.
+// A hostile user may create the directory of another user's sockets, with a hostile program's socket. Doctor must
+// neither use that directory, nor advise the user to take it over.
 func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	o := well(t)
 	dir := o.RuntimeDirs[0]
@@ -612,7 +608,6 @@ func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 	}
 }
 
-// Pi does not read OpenCode's settings.
 func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	o := well(t)
 	write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "opencode", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
@@ -625,7 +620,7 @@ func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	}
 }
 
-// Both versions of OpenCode may be installed. The betas of version 2 have a program of another name.
+// Both versions of OpenCode may be installed, and betas of version 2 have another program name.
 func TestVersionsOfOpenCode(t *testing.T) {
 	o := well(t)
 	o.Harnesses[0].Programs = []string{"opencode", "opencode2"}
@@ -647,7 +642,6 @@ func TestVersionsOfOpenCode(t *testing.T) {
 	}
 }
 
-// The running server of OpenCode 2 says which plugins it has loaded.
 func TestPluginOfOpenCode2(t *testing.T) {
 	const head = "ID        VERSION  SOURCE\n"
 	for _, test := range []struct {
@@ -677,7 +671,7 @@ func TestPluginOfOpenCode2(t *testing.T) {
 	}
 }
 
-// pi returns a machine without problems on which Pi is used as well.
+// pi returns a healthy machine on which both harnesses are used.
 func pi(t *testing.T) (Options, *Harness) {
 	t.Helper()
 	o := well(t)
@@ -695,7 +689,6 @@ func pi(t *testing.T) (Options, *Harness) {
 	return o, h
 }
 
-// Each case changes something about Pi on a machine where both harnesses are used.
 func TestPiFindings(t *testing.T) {
 	answers := func(version string) func(*testing.T, *Options, *Harness) {
 		return func(_ *testing.T, o *Options, _ *Harness) {
@@ -823,7 +816,6 @@ func TestPiFindings(t *testing.T) {
 	}
 }
 
-// If a user uses only Pi, doctor does not mention OpenCode.
 func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 	o, _ := pi(t)
 	must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode")))
@@ -836,7 +828,6 @@ func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 	}
 }
 
-// A problem in one harness changes nothing in the configuration of the other.
 func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	o, h := pi(t)
 	h.Conflicts = func(context.Context) ([]Conflict, error) {
@@ -857,7 +848,6 @@ func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	}
 }
 
-// If the plugin is missing or finds no host, magicctx does nothing at all.
 func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, o *Options, dir string)
@@ -904,8 +894,8 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. Doctor says so. It restores the harness's
-// compaction only if its other repairs do not help.
+// While magicctx does not work, nothing keeps sessions short. If no other repair helps, doctor restores the harness's
+// compaction.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm     func(t *testing.T, o *Options)
@@ -963,7 +953,6 @@ func TestFreeBytesKnowsThisDisk(t *testing.T) {
 	}
 }
 
-// If a check ignores its context, doctor gives up the check, and still runs the checks after it.
 func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	o := well(t)
 	o.Timeout = 50 * time.Millisecond
@@ -987,7 +976,6 @@ func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	}
 }
 
-// On every machine, doctor shows which data magicctx keeps, and for how long.
 func TestB10RetentionIsShown(t *testing.T) {
 	x := examination{Options: well(t), notes: notes{check: "retention"}}
 	x.Now = func() time.Time { return time.UnixMilli(1).Add(200 * 24 * time.Hour) } // the session was used at 1

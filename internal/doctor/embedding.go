@@ -9,10 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// embeddingTimeout bounds the wait for the service.
 const embeddingTimeout = 10 * time.Second
 
-// embedding asks the service that the user has configured for a vector.
 func (x *examination) embedding(ctx context.Context) {
 	e := embedding.Embedder{Dir: x.DataDir, Source: &embedding.Source{Env: x.Env}}
 	st := e.Status(ctx)

@@ -10,70 +10,56 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Conflict is something in a harness's configuration that cannot work beside magicctx.
+// A Conflict is something in a harness's configuration that cannot work together with magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// IsCompetitor is true for another plugin that rewrites the same messages. If there is a competitor, magicctx
-	// switches itself off.
+	// A competitor is another plugin that rewrites the same messages. If there is a competitor, magicctx switches
+	// itself off.
 	IsCompetitor bool
 }
 
-// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. If the plugin starts
-// another program than this one, Program is that program.
+// IsFatal means that the plugin finds no host. Program is the program that the plugin starts, if it is not this
+// program.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
 	Program string
 }
 
-// A Harness is one harness, with functions that read its configuration. If a function is nil, doctor skips the check
-// that needs it.
+// A Harness holds functions that read the configuration of a harness. If a function is nil, doctor skips its check.
 type Harness struct {
 	ID schema.Harness
-	// Name is the name for people, for example "OpenCode". Programs are the names under which the program may be
-	// on the PATH, the usual one first.
+	// Name is for people, for example "OpenCode". Programs are names on the PATH, the usual one first.
 	Name     string
 	Programs []string
-	// HoldsCompactionBack means that the plugin prevents the harness's own compaction while the plugin works.
-	// So the harness's setting may stay on.
+	// If HoldsCompactionBack is true, a working plugin prevents the harness's compaction, so the setting may stay on.
 	HoldsCompactionBack bool
-	// Conflicts finds other programs that work on the same sessions.
-	Conflicts func(context.Context) ([]Conflict, error)
-	// Installed returns the configuration that lists our plugin, empty if none does.
+	Conflicts           func(context.Context) ([]Conflict, error)
+	// Installed returns the configuration file that lists our plugin, or "".
 	Installed func(context.Context) (string, error)
-	// EntryProblem returns a problem, with its remedy, if a version of the harness does not load the plugin from its
-	// entry, or loads it twice.
+	// EntryProblem reports a version of the harness that does not load the plugin from its entry, or loads it twice.
 	EntryProblem func(context.Context) (problem, remedy string, err error)
-	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
-	// not known, for example for an npm package.
+	// PluginFile returns the file or directory of our plugin, or "" if it is unknown, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
-	// ForeignPlugin returns the file that the harness runs instead of our plugin or loader. If there is no such
-	// file, it returns "".
+	// ForeignPlugin returns the file that the harness runs instead of our plugin or loader, or "".
 	ForeignPlugin func(context.Context) (string, error)
-	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
-	// is on.
+	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's own compaction on again where an installation has switched it
-	// off: in the project, and if everywhere is true, also in the user's own configuration.
+	// RestoreCompaction undoes what an installation has switched off. If everywhere is true, it also changes the
+	// user's own configuration.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
-	// Shim finds the problems of the plugin that install has put into the data directory.
-	Shim func(context.Context) ([]ShimProblem, error)
-	// RenewShim installs the plugin of this program in the data directory.
-	RenewShim func(context.Context) error
+	Shim              func(context.Context) ([]ShimProblem, error)
+	RenewShim         func(context.Context) error
 }
 
-// command returns the command line that runs this program with arguments.
 func (x *examination) command(arguments string) string {
 	return program.NameOf(x.Executable, x.LookPath) + " " + arguments
 }
 
-// install returns the command that installs the plugin of a harness.
 func (x *examination) install(h Harness) string { return x.command("install " + string(h.ID)) }
 
-// reinstall is the remedy for a plugin that does not work.
 func (x *examination) reinstall(h Harness) string { return "run " + x.install(h) }
 
-// isListed reports whether a configuration lists our plugin.
 func (h Harness) isListed(ctx context.Context) bool {
 	if h.Installed == nil {
 		return false
@@ -82,7 +68,6 @@ func (h Harness) isListed(ctx context.Context) bool {
 	return err == nil && file != ""
 }
 
-// entryProblem returns the problem of EntryProblem, with its remedy.
 func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
 	if h.EntryProblem == nil {
 		return "", ""
@@ -94,8 +79,7 @@ func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
 	return problem, remedy
 }
 
-// isUsed reports whether doctor examines a harness. It does if the harness's program is on the PATH, or if a
-// configuration lists our plugin or cannot be read.
+// A harness is used if its program is on the PATH, or if a configuration lists our plugin or cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	if len(h.paths(x.LookPath)) > 0 {
 		return true
@@ -107,7 +91,6 @@ func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	return file != "" || err != nil
 }
 
-// paths returns the paths of the harness's programs, as far as lookPath finds them.
 func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
 	for _, name := range h.Programs {
 		if path, err := lookPath(name); err == nil {
@@ -117,8 +100,7 @@ func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
 	return found
 }
 
-// eachUsed calls look for each harness that is used, or for the first harness if none is used. The findings
-// of look are about that harness.
+// If no harness is used, eachUsed calls look for the first harness. The findings of look are about that harness.
 func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	var used []Harness
 	for _, h := range x.Harnesses {
@@ -136,10 +118,9 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	x.about = ""
 }
 
-// A versionRange is a range of a harness's versions. Its fields hold only the beginning of a version, for example
-// "1.18".
+// A versionRange holds beginnings of versions, for example "1.18".
 type versionRange struct {
-	// oldest is the oldest version that works, and newest the newest version that the end-to-end tests run.
+	// newest is the newest version that the end-to-end tests run.
 	oldest, newest string
 	// generation is the beginning of all versions for which the plugin was written, for example "1.".
 	generation string
@@ -147,7 +128,7 @@ type versionRange struct {
 	note string
 }
 
-// versions are the known versions of the harnesses, the newest range last.
+// The newest range is last.
 var versions = map[schema.Harness][]versionRange{
 	schema.HarnessOpenCode: {
 		{oldest: "1.18", newest: "1.18", generation: "1."},
@@ -156,10 +137,8 @@ var versions = map[schema.Harness][]versionRange{
 	schema.HarnessPi: {{oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions after 0.87 were only checked by their types"}},
 }
 
-// KnowsVersions reports whether doctor can judge the version of a harness.
 func KnowsVersions(harness schema.Harness) bool { return len(versions[harness]) > 0 }
 
-// harness compares the installed versions of the harnesses with the versions that are known to work.
 func (x *examination) harness(ctx context.Context) {
 	found := 0
 	x.eachUsed(ctx, func(h Harness) {
@@ -178,7 +157,6 @@ func (x *examination) harness(ctx context.Context) {
 	}
 }
 
-// programsOf lists the programs of harnesses.
 func programsOf(all []Harness) string {
 	var names []string
 	for _, h := range all {
@@ -223,8 +201,8 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	}
 }
 
-// rowOfPlugin finds our plugin in OpenCode 2's list of plugins. A row of the list has the id, version and source of a
-// plugin. If the plugin did not load, the row has "-" in place of the id.
+// A row of OpenCode 2's list has the id, version and source of a plugin. If a plugin did not load, "-" replaces the
+// id.
 func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
 		row := strings.Fields(line)
@@ -238,8 +216,8 @@ func rowOfPlugin(list string) (id, source string) {
 	return id, source
 }
 
-// rangeOf returns the range with which a version is compared: the newest range that does not begin after the version.
-// If all ranges begin after it, rangeOf returns the oldest range.
+// rangeOf returns the newest range that does not begin after the version. If all ranges begin after it, rangeOf
+// returns the oldest range.
 func rangeOf(version string, all []versionRange) versionRange {
 	known := all[0]
 	for _, r := range all[1:] {

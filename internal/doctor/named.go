@@ -12,21 +12,18 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// NamedBy is the environment variable in which people name the program that a plugin starts. If it is
-// set, a plugin tries no other program.
+// If people set NamedBy, a plugin starts only the program that it names.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout bounds the wait until a program has printed its version. Our binary takes
-// milliseconds, its JavaScript launcher some hundred.
+// Our binary prints its version in milliseconds, its JavaScript launcher in some hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
 // errNoProgram is worded like the plugin's own message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that the variable NamedBy names. If there is a problem, it returns the problem as a
-// sentence, otherwise "". isBroken means that no plugin can work with that program. own is the version of the
-// running doctor. Another version is a problem, but the program is not broken. versionOf runs a program and
-// returns the version that it prints.
+// Named examines the program that NamedBy names, and returns a problem as a sentence, or "". isBroken means that no
+// plugin can work with that program. own is the version of this doctor; another version is a problem, but does not
+// make the program broken.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {
@@ -42,8 +39,7 @@ func Named(ctx context.Context, env func(string) string, own string, versionOf f
 	return "", false
 }
 
-// versionOfNamed returns the version that a host reports for itself. Its error continues a sentence
-// that names the program.
+// The error continues a sentence that names the program.
 func versionOfNamed(ctx context.Context, path string, versionOf func(context.Context, string) (string, error)) (string, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return "", errNoProgram

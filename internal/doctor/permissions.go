@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our directories and files are private, because they hold the contents of sessions. Another user who can write to the
-// socket's directory could pose as the host.
+// Our directories and files hold the contents of sessions. A user who can write to the socket's directory could pose
+// as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600
@@ -44,8 +44,7 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns in fit the first directory that can hold the host's socket, and in unfit the directories
-// before that one. If no directory can hold the socket, fit is empty.
+// fit is the first directory that can hold the host's socket, or "". unfit are the directories before fit.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {
@@ -56,8 +55,7 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// forSocket checks the directories that a host would prefer to the directory that it uses. Their problems are
-// failures only if no directory is usable.
+// A host would prefer the unfit directories. Their problems are failures only if no directory is usable.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail
@@ -75,8 +73,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory that belongs to us and need not exist yet. If we cannot work in it, it calls
-// unusable. If other users have one of the forbidden permissions, it calls open.
+// directory checks a directory of ours, which may not exist yet. If we cannot work in it, it calls unusable. If other
+// users have one of the forbidden permissions, it calls open.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {
@@ -110,7 +108,6 @@ func (x *examination) directory(path string, forbidden fs.FileMode, unusable, op
 	}
 }
 
-// private checks that a file belongs to us and that only we can read it.
 func (x *examination) private(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -125,7 +122,6 @@ func (x *examination) private(path string) {
 	}
 }
 
-// isOurs reports a problem if a file belongs to another user.
 func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	owner, known := ownerOf(info)
 	if known && owner != os.Getuid() {
@@ -135,12 +131,11 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	return true
 }
 
-// root is the user id of root. Files of root are there if somebody ran magicctx with sudo.
+// If somebody ran magicctx with sudo, root owns some files.
 const root = 0
 
-// foreignRemedy never advises the user to take over the directory of another user. Anybody may have created it and put
-// a prepared socket or database into it. It advises the user to take over only root's files in the data directory,
-// because root can change all files anyway.
+// foreignRemedy never advises the user to take over the directory of another user. The other user may have
+// prepared a socket or database there. Root's files in the data directory are an exception, because root can change all files anyway.
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):

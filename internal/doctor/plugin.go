@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// pluginFile checks that the harness can load the plugin, and that the plugin finds a host. hasHost is false if the
-// function shim has already reported that the plugin in the data directory finds no host.
+// If shim has already reported that the plugin finds no host, hasHost is false.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
@@ -52,7 +51,6 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	x.ok("the plugin of %s starts %s", h.Name, host)
 }
 
-// hasForeignPlugin reports whether the harness runs another file in place of our plugin or loader.
 func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	if h.ForeignPlugin == nil {
 		return false
@@ -70,8 +68,8 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// hostBeside returns the program that the plugin in a directory starts, and the places that were searched.
-// If no place has one, host is empty. The plugin's own search is locateHost in adapters/shim-core/src/locate.ts.
+// host is the program that the plugin in a directory starts, or "". tried lists the searched places. locateHost in
+// adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),
@@ -92,10 +90,8 @@ func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	return "", tried
 }
 
-// maxRecordBytes is larger than any record of a path.
 const maxRecordBytes = 64 << 10
 
-// recordedHost returns the host that an installation has recorded beside the plugin.
 func recordedHost(file string) string {
 	content, err := regular.Read(file, maxRecordBytes)
 	var record struct {
@@ -107,7 +103,7 @@ func recordedHost(file string) string {
 	return record.Host
 }
 
-// packagedHost returns the host of the npm package for this platform, as Node resolves it.
+// packagedHost searches the npm package for this platform as Node does.
 func packagedHost(dir string) string {
 	system, processor := runtime.GOOS, runtime.GOARCH
 	if system == "windows" {

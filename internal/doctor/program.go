@@ -73,8 +73,8 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the socket. A
-// harness, too, looks into all these directories before it starts a host.
+// anyHost asks the host of this data directory, and returns the directory of its socket. A harness looks into the
+// same directories before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {
@@ -89,9 +89,8 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 	return st, preferred, failed
 }
 
-// OtherProgram returns the problem that the running host is not the program with this version and hash, for
-// example because it is still running after an update. If there is no such problem, both texts are empty. If hash
-// is empty, only the versions are compared.
+// OtherProgram reports that the running host is not the program with this version and hash, for example after an
+// update. Without a problem, both texts are empty. If hash is empty, only the versions are compared.
 func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy string) {
 	remedy = fmt.Sprintf("end process %d; the next session starts a new host", st.PID)
 	switch {
@@ -104,8 +103,7 @@ func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy
 	return "", ""
 }
 
-// compareMinor compares the major and minor numbers of two versions. known is false if a or b is not a
-// version.
+// known is false if a or b is not a version.
 func compareMinor(a, b string) (order int, known bool) {
 	var a1, a2, b1, b2 int
 	if _, err := fmt.Sscanf(a, "%d.%d", &a1, &a2); err != nil {

@@ -10,12 +10,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// expiredGrace is how long an expired session may stay before doctor reports it. A host looks for such
-// sessions at its start and once a day. It deletes a session after retention.TrustedTidies days on which that
-// session was found expired.
+// A host looks for expired sessions at its start and once a day. It deletes a session after retention.TrustedTidies
+// days on which the session was expired.
 const expiredGrace = (retention.TrustedTidies + 7) * 24 * time.Hour
 
-// retention says how long the host keeps its data, and finds sessions that it should have deleted.
 func (x *examination) retention(ctx context.Context) {
 	x.ok("sessions are kept for %d days after their last use, tool replies for %d, unused models for %d; the newest %s and the newest %s stay",
 		days(retention.KeptSession), days(retention.KeptReply), days(retention.KeptModel),

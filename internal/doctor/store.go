@@ -46,8 +46,6 @@ func (x *examination) store(ctx context.Context) {
 	x.aside(found.Aside)
 }
 
-// aside reports damaged databases that were moved aside. The user can delete them when they are no longer
-// needed.
 func (x *examination) aside(files []string) {
 	var bytes int64
 	for _, file := range files {

@@ -19,8 +19,7 @@ func FreeBytes(path string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// checkAccess fails if we cannot create files in an existing directory. It also finds a read-only file
-// system, which the directory's mode does not show.
+// checkAccess also finds a read-only file system, which the directory's mode does not show.
 func checkAccess(dir string) error {
 	err := unix.Access(dir, unix.W_OK|unix.X_OK)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -13,22 +13,21 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// An account is what a run has done so far. The store keeps it until the run ends. If the host ends before the run
-// does, the next host continues with the same task.
+// The store keeps the account of a run until the run ends. If the host ends first, the next host continues with the
+// same task.
 type account struct {
 	StartedAt int64 // Unix ms
-	// IsManual means that the user has started the run.
-	IsManual bool
-	// Done holds the names of the tasks that are done. Tries counts how often the next task has begun.
+	IsManual  bool
+	// Tries counts how often the next task has begun.
 	Done  []string
 	Tries int
-	// Number is N of "memory restore --run N", which undoes the changes. It is 0 until the run has changed something.
+	// Number is N of "memory restore --run N", or 0 before the first change.
 	Number int
-	// Rejected counts changes that break a rule. The other numbers count memories: the run has merged Merged memories
-	// into Into memories, for example 5 into 2.
+	// Rejected counts changes that break a rule, the other numbers count memories. Into counts the memories that
+	// replace Merged memories, for example 2 for 5.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
-	// Proposed counts the corrections of documents, and Patch is the file that holds them.
+	// Patch is the file with the Proposed corrections of documents.
 	Proposed int
 	Patch    string
 	Model    string
@@ -40,7 +39,6 @@ func (a account) text() string {
 	return string(data)
 }
 
-// accountOf reads a stored account.
 func accountOf(text string) (a account, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return account{}, fmt.Errorf("read an unfinished run of the dreamer: %w", err)
@@ -48,7 +46,6 @@ func accountOf(text string) (a account, err error) {
 	return a, nil
 }
 
-// next returns the next task, and its number, counted from 1. If all tasks are done, found is false.
 func (a account) next(tasks []dreamer.Task) (t dreamer.Task, number int, found bool) {
 	i := slices.IndexFunc(tasks, func(t dreamer.Task) bool { return !slices.Contains(a.Done, t.Name) })
 	if i < 0 {
@@ -57,7 +54,6 @@ func (a account) next(tasks []dreamer.Task) (t dreamer.Task, number int, found b
 	return tasks[i], i + 1, true
 }
 
-// after returns the account after a task that has made changes.
 func (a account) after(task string, number int, made []memories.Tended) account {
 	a.Done, a.Tries = append(slices.Clone(a.Done), task), 0
 	for _, c := range made {
@@ -78,10 +74,8 @@ func (a account) after(task string, number int, made []memories.Tended) account 
 	return a
 }
 
-// changed counts the changes.
 func (a account) changed() int { return a.Into + a.Updated + a.Archived + a.Improved + a.Split }
 
-// report says what the run has done in a directory, and how to undo it.
 func (a account) report(directory string) string {
 	var done []string
 	if a.Into > 0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// documents returns the questions about the documents in the project's root. It leaves out a document with a character
-// that a diff does not show, for example a carriage return of Windows.
+// documents leaves out documents with characters that a diff does not show, for example a carriage return of Windows.
 func (r *run) documents(ctx context.Context) (all []part, err error) {
 	resolved, err := filepath.EvalSymlinks(r.directory)
 	if root := project.Root(r.directory); err != nil || root != r.directory && root != resolved {
@@ -41,8 +40,8 @@ func (r *run) documents(ctx context.Context) (all []part, err error) {
 	return all, nil
 }
 
-// propose writes a diff of the project's documents to a file in the data directory, and returns its path. Only the user
-// applies it. Without a diff, propose removes the file of an earlier run.
+// propose never changes a document: only the user applies the diff. Without a diff, it removes the file of an earlier
+// run.
 func (r *run) propose(diff string) (path string, err error) {
 	path = filepath.Join(filepath.Dir(r.Store.Path()), "proposals", fmt.Sprintf("%.8x.patch", sha256.Sum256([]byte(r.project))))
 	if diff == "" {

@@ -27,19 +27,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Command is the command that starts a run, ends the present run, or says what a run would do.
 const Command = "ctx-dream"
 
-// A Dreamer tends the memories of projects. Its methods are safe for concurrent use.
+// A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running and the progress in it: the run of each project, by identity.
+	// mu guards running, the run of each project by identity, and the progress of each run.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader
 }
 
-// Options configure a Dreamer.
 type Options struct {
 	Store      *store.Store
 	Sessions   *session.Sessions
@@ -48,27 +46,21 @@ type Options struct {
 	Background *background.Work
 	Checks     *checks.Tester
 	Notices    *notice.Notices
-	// Publish tells those who watch a session that its status has changed.
-	Publish func(store.Key)
-	// Stopped returns the reason why the budget pays for no further call of a work today, or nil.
+	Publish    func(store.Key)
+	// Stopped returns why the budget pays for no further call of a work today, or nil.
 	Stopped func(work.Work) *schema.BudgetStop
-	// Worst returns the most that a question can cost.
-	Worst func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
-	// OnBattery reports whether the machine runs on its battery. If OnBattery is nil, the machine counts as on mains
-	// power.
+	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
+	// If OnBattery is nil, the machine counts as on mains power.
 	OnBattery func(context.Context) bool
 	Clock     clock.Clock
 	Zone      *time.Location // of the schedules
 	Log       *slog.Logger
 }
 
-// New returns a dreamer that does nothing yet.
 func New(o Options) *Dreamer { return &Dreamer{Options: o, running: make(map[string]*run)} }
 
-// errCancelled ends a run that the user has cancelled.
 var errCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
 
-// Execute answers the command.
 func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
 		return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: text}, nil
@@ -120,8 +112,7 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	return say("info", "The dreamer tends the memories of this project in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
 }
 
-// start begins the run in the background, unless another run works on the project. If an earlier run was interrupted,
-// start continues it.
+// If another run works on the project, start returns false. If an earlier run was interrupted, start continues it.
 func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.lease = agent.Lease{Store: r.Store, Work: memories.DreamerOf(r.project), Holder: r.Agents.NewHolder()}
 	if hasBegun, err = r.lease.Acquire(ctx); !hasBegun || err != nil {
@@ -148,8 +139,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume takes over the account of an interrupted run, if there is one. It stores the account of this run, so that the
-// run can be continued if it is interrupted, too.
+// resume takes over the account of an interrupted run. It stores the account of this run, which may be interrupted,
+// too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {
@@ -162,7 +153,6 @@ func (r *run) resume(ctx context.Context) error {
 	return r.save(ctx)
 }
 
-// forecast says what a run would do now.
 func (r *run) forecast(ctx context.Context) (string, error) {
 	job, err := r.memories(ctx)
 	if err != nil {
@@ -197,12 +187,11 @@ func (r *run) forecast(ctx context.Context) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// tasksOf returns the tasks that the user wants, in their order.
 func tasksOf(cfg schema.Config) []dreamer.Task {
 	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(cfg.Dreamer.Tasks, t.Name) })
 }
 
-// Status describes the dreamer's work on a project, or returns nil if there is nothing to say.
+// If there is nothing to say, Status returns nil.
 func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus {
 	if cfg.Dreamer.Disable {
 		return nil
@@ -226,7 +215,6 @@ func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string)
 	return &s
 }
 
-// rest describes a project on which no run works.
 func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s *schema.DreamStatus) error {
 	p, err := d.past(ctx, project)
 	if err != nil {
@@ -242,7 +230,7 @@ func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s
 	return nil
 }
 
-// session returns a session as it was after its last pass. Its project may be unknown.
+// The project of the returned session may be unknown.
 func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)
@@ -260,7 +248,7 @@ func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) 
 	return row, nil
 }
 
-// set remembers the run of a project. If r is nil, the run has ended.
+// If r is nil, the run has ended.
 func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

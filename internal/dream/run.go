@@ -22,7 +22,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A run is one use of the dreamer.
 type run struct {
 	*Dreamer
 	client    client.Client
@@ -38,13 +37,11 @@ type run struct {
 	isGivenUp bool               // the run only reports what it has done so far
 }
 
-// finishTimeout bounds the wait for the database at the end of a task. Nobody waits for the write, and the result has cost
-// money.
+// Nobody waits for the write at the end of a task, and the result has cost money.
 const finishTimeout = 30 * time.Second
 
-// carryOut does the tasks that are not done yet, records the run, and tells the user what has changed. If the host or
-// the harness ends, or if the lease is lost, for example because the machine slept, the run stays unfinished, and
-// StartDue continues it later.
+// carryOut does the remaining tasks, records the run, and tells the user what has changed. If the host or harness
+// ends, or the lease is lost, the run stays unfinished. StartDue continues it later.
 func (r *run) carryOut(ctx context.Context) {
 	r.Background.Go(func() { r.lease.Keep(ctx, func() { r.end(work.ErrLeaseLost) }) })
 	err := r.doTasks(ctx)
@@ -91,25 +88,22 @@ func (r *run) carryOut(ctx context.Context) {
 	r.Notices.Show(r.client, r.session.Key, r.directory, variant, row.Reason)
 }
 
-// save stores what the run has done so far.
 func (r *run) save(ctx context.Context) error {
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	return r.Store.Memories.Tend(writing, r.project, r.lease.Holder, 0, nil, func(int, []memories.Tended) string { return r.account.text() })
 }
 
-// maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
 
 // errNoHarness interrupts a run until a harness opens the directory again.
 var errNoHarness = &ask.Error{Kind: ask.Aborted, Err: errors.New("no harness has the directory open")}
 
-// maxTries is how often a task may begin. If it is interrupted each time, for example because it crashes the host, the
-// run continues with the next task.
+// An interrupted task begins at most maxTries times, because it may crash the host each time.
 const maxTries = 3
 
-// doTasks does the tasks one after the other. If a task fails, doTasks continues with the next task, unless that task
-// would fail, too, for example because the budget is used up.
+// If a task fails, doTasks continues with the next task, unless that task would fail, too. For example, all tasks
+// fail if the budget is used up.
 func (r *run) doTasks(ctx context.Context) error {
 	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
 	if err != nil {
@@ -149,7 +143,6 @@ func (r *run) doTasks(ctx context.Context) error {
 	}
 }
 
-// show lets the status show the task under way.
 func (r *run) show(t dreamer.Task, number, of int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,13 +152,11 @@ func (r *run) show(t dreamer.Task, number, of int) {
 
 func tokensOf(u ask.Usage) int { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// A part is one question of a task: about the memories, or about a document.
 type part struct {
 	dreamer.Job
 	name, text string // of the document
 }
 
-// parts returns the questions of a task.
 func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
 	if t.Name == dreamer.MaintainDocs {
 		return r.documents(ctx)
@@ -174,7 +165,6 @@ func (r *run) parts(ctx context.Context, t dreamer.Task) ([]part, error) {
 	return []part{{Job: j}}, err
 }
 
-// memories returns the current memories of the project, with what the project's files say about them.
 func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	j := r.job()
 	known, err := r.Store.Memories.Of(ctx, r.project, j.Now)
@@ -191,7 +181,6 @@ func (r *run) memories(ctx context.Context) (dreamer.Job, error) {
 	return j, nil
 }
 
-// job returns a job without memories.
 func (r *run) job() dreamer.Job {
 	j := dreamer.Job{
 		Findings: make(map[int64]dreamer.Finding), Now: r.Clock.Now(), Excess: -r.cfg.Memory.InjectionBudgetTokens,
@@ -204,7 +193,6 @@ func (r *run) job() dreamer.Job {
 	return j
 }
 
-// find adds what the files of the project say about the memories of a job.
 func (r *run) find(j *dreamer.Job) {
 	var paths []string
 	for _, m := range j.Memories {
@@ -225,7 +213,6 @@ func (r *run) find(j *dreamer.Job) {
 	}
 }
 
-// do does one task.
 func (r *run) do(ctx context.Context, t dreamer.Task) error {
 	parts, err := r.parts(ctx, t)
 	if err != nil {
@@ -273,7 +260,6 @@ func (r *run) do(ctx context.Context, t dreamer.Task) error {
 	return err
 }
 
-// tended converts the dreamer's changes of memories into changes for the store.
 func tended(known []chronicle.Memory, all []dreamer.Change) (changes []memories.Tended) {
 	for _, ch := range all {
 		c := memories.Tended{Content: ch.Content, More: ch.More}

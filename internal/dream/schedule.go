@@ -17,21 +17,17 @@ import (
 )
 
 const (
-	// watchEvery is how often the dreamer looks for runs that are due.
 	watchEvery = time.Minute
-	// apart is the least time between two runs of a project, if the first run has not failed.
-	apart = 12 * time.Hour
-	// retryAfter is the least time between a failed run and the next run.
+	// apart is the least time between two runs of a project, if the first one has succeeded.
+	apart      = 12 * time.Hour
 	retryAfter = time.Hour
-	// maxFailures is how many equal failures in a row end the schedule of a project, until /ctx-dream succeeds or the next day
-	// begins.
+	// After maxFailures equal failures, a project's schedule stops until /ctx-dream succeeds or the next day begins.
 	maxFailures = 3
 )
 
-// errRuntime ends a run of the schedule that takes too long.
 var errRuntime = errors.New("the run has used up its time")
 
-// Watch starts the runs that are due, until ctx ends. Only one run works at a time.
+// Watch starts one due run at a time, until ctx ends.
 func (d *Dreamer) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -45,7 +41,6 @@ func (d *Dreamer) Watch(ctx context.Context) {
 	}
 }
 
-// StartDue starts the run of one project, if one is due and a harness has the project open.
 func (d *Dreamer) StartDue(ctx context.Context) {
 	for _, place := range d.Clients.Opened() {
 		cfg := d.Clients.Config(string(place.Harness), place.Directory)
@@ -71,7 +66,6 @@ func (d *Dreamer) StartDue(ctx context.Context) {
 	}
 }
 
-// A past is what earlier runs have left: their newest rows, and the account of an interrupted run.
 type past struct {
 	work.State
 	runs         []work.RunRow // at most maxFailures, the newest first
@@ -94,9 +88,8 @@ func (d *Dreamer) past(ctx context.Context, project string) (p past, err error) 
 	return p, err
 }
 
-// isDue reports whether a run of a project may begin. An interrupted run that the user started continues at once. Any
-// other run waits until its schedule allows it, and needs a reason: an interrupted run, a failed last run, or a memory
-// that has changed since the last run.
+// An interrupted run that the user started continues at once. Any other run waits for its schedule and needs a
+// reason: an interrupted or failed run, or a changed memory.
 func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) (bool, error) {
 	d.mu.Lock()
 	isBusy := len(d.running) > 0
@@ -128,8 +121,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// isAllowed reports whether the schedule lets a run begin now. It does so in its hours. It also does so at any hour if
-// nobody has used a harness for some time, and the machine is on mains power.
+// A run may begin in the hours of the schedule. It may also begin if nobody has used a harness for some time, and the
+// machine is on mains power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {
@@ -143,8 +136,8 @@ func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, erro
 	return isIdle && (d.OnBattery == nil || !d.OnBattery(ctx)), err
 }
 
-// brokenUntil returns the time until which a project's schedule starts no run, or 0. If the newest maxFailures runs
-// have failed for the same reason, it is the beginning of the day after the newest of them.
+// If the newest maxFailures runs have failed for the same reason, the schedule starts no run until the next day.
+// brokenUntil returns that time, or 0.
 func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
 	isOther := func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason }
 	if len(runs) < maxFailures || slices.ContainsFunc(runs, isOther) {
@@ -153,13 +146,11 @@ func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
 	return d.tomorrow(runs[0].EndedAt)
 }
 
-// tomorrow returns the time at which the day after a time begins.
 func (d *Dreamer) tomorrow(at int64) int64 {
 	year, month, day := time.UnixMilli(at).In(d.Zone).Date()
 	return time.Date(year, month, day+1, 0, 0, 0, 0, d.Zone).UnixMilli()
 }
 
-// retry returns the time from which another run may follow a failed run.
 func (d *Dreamer) retry(err error) int64 {
 	now := d.Clock.Now()
 	switch {
@@ -171,7 +162,7 @@ func (d *Dreamer) retry(err error) int64 {
 	return now + retryAfter.Milliseconds()
 }
 
-// isWithin reports whether a time of day is in a schedule, for example "22:00-06:00". The end is not part of it.
+// The end of a schedule such as "22:00-06:00" is not part of it.
 func isWithin(schedule string, at time.Time) bool {
 	begin, end, _ := strings.Cut(schedule, "-")
 	now := at.Format("15:04")
@@ -181,7 +172,6 @@ func isWithin(schedule string, at time.Time) bool {
 	return begin <= now || now < end
 }
 
-// run returns a run that has not begun.
 func (d *Dreamer) run(c client.Client, session store.SessionRow, cfg schema.Config, directory string) *run {
 	return &run{Dreamer: d, client: c, session: session, cfg: cfg, directory: directory, project: session.Project}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrOpen means that the service has failed several times. For some minutes, no request is sent.
+// After several failures, no request is sent for some minutes.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
 // After maxFailures within failureSpan, no request is sent for openSpan. Then one request tries the service.
@@ -24,17 +24,15 @@ const (
 	aborted
 )
 
-// A breaker stops all requests to a failing service for some time.
 type breaker struct {
 	mu       sync.Mutex
 	failures []time.Time
-	// until is the end of the time without requests. It is zero as long as the service works.
+	// until is the end of the time without requests, or zero while the service works.
 	until   time.Time
 	isTried bool
 }
 
-// enter returns a function that the caller must call with the outcome of its request. While no request may be sent,
-// enter returns ErrOpen.
+// The caller must call leave with the outcome of its request. While no request may be sent, the error is ErrOpen.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,18 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// An Embedder gives vectors to the texts of an index, the oldest first.
 type Embedder struct {
-	// Dir is the directory of the index.
 	Dir    string
 	Source *Source
-	// Share bounds the work in the background: after each batch, the embedder rests for Share times as long as storing the
-	// batch took.
+	// After each batch, the embedder rests for Share times as long as storing the batch took.
 	Share int
 }
 
-// Run gives vectors to the texts that lack them. It calls progress after each batch. After an error, the next run
-// continues where this run ended. Without a configured service, Run does nothing.
+// Run gives vectors to texts without one, and calls progress after each batch. After an error, the next run continues
+// in the same place. Without a configured service, Run does nothing.
 func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error) {
 	service, err := e.Source.Service()
 	if service == nil {
@@ -61,9 +58,9 @@ func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error)
 	}
 }
 
-// embed returns the vectors of texts. If the service refuses them, embed sends each text alone, and gives up each text
-// that is refused again. If all of several texts are refused, the texts are not the reason, and embed fails. If texts
-// holds only one text and it is refused, refused is the service's error.
+// If the service refuses texts, embed sends each text alone, and gives up those that are refused again. If all of
+// several texts are refused, the texts are not the reason, and embed fails. If the only text is refused, refused is
+// the service's error.
 func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
 	all := make([]string, len(texts))
 	for i, t := range texts {
@@ -97,7 +94,7 @@ func isAboutTexts(err error) bool {
 	return errors.As(err, &refused) && refused.IsAboutTexts()
 }
 
-// Status says how many texts have vectors, or nil if no service is configured.
+// If no service is configured, Status returns nil.
 func (e *Embedder) Status(ctx context.Context) *schema.EmbeddingStatus {
 	service, err := e.Source.Service()
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A world is a machine with an index and a server for vectors.
 type world struct {
 	t        *testing.T
 	home     string
@@ -75,7 +74,6 @@ func (w *world) uses(model string) {
 	w.configure(fmt.Sprintf(`{"provider": "openai-compatible", "model": %q, "endpoint": %q, "api_key": "{env:KEY}"}`, model, w.server.URL))
 }
 
-// add adds messages of one text each to a session.
 func (w *world) add(texts ...string) {
 	w.t.Helper()
 	x, err := index.Open(w.t.Context(), w.e.Dir)
@@ -93,7 +91,6 @@ func (w *world) add(texts ...string) {
 
 func (w *world) run() error { return w.e.Run(w.t.Context(), func(int) {}) }
 
-// wants checks how many texts have a vector, and how many wait for one.
 func (w *world) wants(texts, waiting int) {
 	w.t.Helper()
 	if st := w.e.Status(w.t.Context()); st == nil || st.Texts != texts || st.Waiting != waiting {
@@ -175,7 +172,7 @@ func TestAnotherDimensionIsRefused(t *testing.T) {
 	w.wants(1, 1)
 }
 
-// If the server refuses one text, the other texts still get vectors, and the refused text is not sent again and again.
+// The refused text must not be sent again and again.
 func TestRefusedTextIsGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.uses("small")

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// check refuses an endpoint that is no URL, or that names the metadata service of a cloud: that service gives a
-// machine's credentials to every program on the machine.
+// A cloud's metadata service gives a machine's credentials to every program on the machine, so check refuses its
+// addresses.
 func check(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -24,7 +24,7 @@ func check(endpoint string) error {
 	return nil
 }
 
-// addressOf returns the IP address of a host in any spelling that a system understands, for example 2852039166.
+// A system understands many spellings of an IP address, for example 2852039166.
 func addressOf(host string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().WithZone(""), true

@@ -21,28 +21,25 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Bounds of a request.
 const (
 	requestTimeout = 30 * time.Second
 	maxBatch       = 32 // texts of one request
 	maxDimensions  = 8192
 	// maxBytesPerText bounds the bytes of an answer for each text: 8,192 numbers with 22 characters and a comma.
 	maxBytesPerText = 192 << 10
-	// maxShown is the most of an answer that an error shows.
-	maxShown = 240
-	// bytesPerToken decides where a long text is cut: few tokens are shorter than this.
+	maxShown        = 240
+	// bytesPerToken decides where a long text is cut. Few tokens have fewer bytes.
 	bytesPerToken = 3
 )
 
-// A Service is a configured service. Its methods are safe for concurrent use.
+// A Service is safe for concurrent use.
 type Service struct {
 	cfg     schema.Embedding
 	client  http.Client
 	breaker breaker
 }
 
-// New returns a service. If transport is nil, the service is asked over the network. New fails if check refuses the
-// endpoint.
+// If transport is nil, the service is asked over the network. If check refuses the endpoint, New returns an error.
 func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 	cfg.Endpoint = strings.TrimRight(strings.TrimSpace(cfg.Endpoint), "/")
 	if err := check(cfg.Endpoint); err != nil {
@@ -53,11 +50,9 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 	return &Service{cfg: cfg, client: http.Client{Transport: transport, CheckRedirect: refuse}}, nil
 }
 
-// Model returns the name of the model.
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Space identifies the vectors of the service. Vectors of two spaces cannot be compared. The original plugin writes
-// the same text.
+// Space identifies vectors that can be compared. The original plugin writes the same text.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {
@@ -76,7 +71,6 @@ func spaceOf(cfg schema.Embedding) string {
 	return prefix + hex.EncodeToString(hash[:])
 }
 
-// A RefusedError says that the service has refused a request.
 type RefusedError struct {
 	Status int
 	Text   string
@@ -86,12 +80,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the embedding service answers with status %d: %s", e.Status, e.Text)
 }
 
-// IsAboutTexts reports whether the texts may be the reason: the service works, but does not accept them.
+// IsAboutTexts reports whether the service works, but may not accept these texts.
 func (e *RefusedError) IsAboutTexts() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusUnprocessableEntity
 }
 
-// mayPass reports whether the same request may succeed soon.
 func (e *RefusedError) mayPass() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
@@ -99,7 +92,7 @@ func (e *RefusedError) mayPass() bool {
 // ErrUnusable is part of each error about an answer without usable vectors of the configured model.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
-// Embed returns a unit vector for each text, or nil where the service has none. It sends one request.
+// Embed sends one request. It returns a unit vector for each text, or nil where the service has none.
 func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	leave, err := s.breaker.enter()
 	if err != nil {
@@ -126,7 +119,7 @@ const (
 	slow       = 10 * time.Second
 )
 
-// EmbedPatiently is Embed, but it repeats a request that may succeed soon.
+// EmbedPatiently is Embed, but repeats a request that may succeed soon.
 func (s *Service) EmbedPatiently(ctx context.Context, texts []string) (all [][]float32, err error) {
 	pause := firstPause
 	for attempt := range attempts {
@@ -191,7 +184,6 @@ func (s *Service) request(ctx context.Context, texts []string) ([][]float32, err
 	return s.vectors(answer, len(texts))
 }
 
-// vectors reads an answer with the vectors of n texts.
 func (s *Service) vectors(answer []byte, n int) ([][]float32, error) {
 	var a struct {
 		Model string `json:"model"`
@@ -234,7 +226,6 @@ func (s *Service) vectors(answer []byte, n int) ([][]float32, error) {
 	return all, nil
 }
 
-// normalise makes a vector a unit vector. It reports whether that is possible.
 func normalise(v []float32) bool {
 	sum := 0.0
 	for _, x := range v {
@@ -250,14 +241,13 @@ func normalise(v []float32) bool {
 	return true
 }
 
-// isSameModel reports whether a server has used the configured model. Servers shorten the name or add a version, and
-// some servers name no model.
+// Servers shorten the configured name or add a version, and some servers name no model.
 func isSameModel(served, configured string) bool {
 	served, configured = strings.ToLower(strings.TrimSpace(served)), strings.ToLower(strings.TrimSpace(configured))
 	return strings.Contains(served, configured) || strings.Contains(configured, served)
 }
 
-// shown returns a text of the service for people, without the key.
+// shown hides the key, because a service may repeat it.
 func (s *Service) shown(text string) string {
 	if s.cfg.APIKey != "" {
 		text = strings.ReplaceAll(text, s.cfg.APIKey, "[redacted]")
@@ -265,7 +255,6 @@ func (s *Service) shown(text string) string {
 	return format.Shorten(format.Clean(secret.Redact(text)), maxShown)
 }
 
-// cut returns the beginning of a text.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -65,7 +65,6 @@ func TestEndpointsOfMachinesAreRefused(t *testing.T) {
 	}
 }
 
-// serve returns a service whose server answers with a function, and the number of requests.
 func serve(t *testing.T, cfg schema.Embedding, answer http.HandlerFunc) (s *Service, requests *int) {
 	t.Helper()
 	requests = new(int)
@@ -202,7 +201,7 @@ func TestErrorShowsTheReasonButNotTheKey(t *testing.T) {
 	}
 }
 
-// answers is a transport that gives its answers in turn, and the last one again and again.
+// answers is a transport that repeats its last answer.
 type answers []func(*http.Request) (*http.Response, error)
 
 func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -221,7 +220,6 @@ func status(code int, body string) func(*http.Request) (*http.Response, error) {
 
 func broken(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 
-// hanging answers after some time, unless the request ends before.
 func hanging(d time.Duration) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
 		select {
@@ -328,7 +326,6 @@ func TestOneRequestTriesTheService(t *testing.T) {
 	})
 }
 
-// If the service refuses a text, this does not count as a failure of the service.
 func TestRefusedTextsDoNotOpenTheBreaker(t *testing.T) {
 	s, tries := scripted(t, status(400, "too long"))
 	for range 5 {

@@ -9,13 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// queryTimeout bounds the wait of a search.
 const queryTimeout = 3 * time.Second
 
-// A Source knows the service that the user's files configure at the moment. A nil Source knows none.
+// A nil Source has no service.
 type Source struct {
 	Env func(string) string
-	// Failed is called with each error of Query. It may be nil.
+	// Failed gets each error of Query, and may be nil.
 	Failed func(error)
 
 	mu      sync.Mutex
@@ -23,8 +22,7 @@ type Source struct {
 	service *Service
 }
 
-// Service returns the configured service, or nil if there is none. As long as the configuration stays the same, Service
-// returns the same service.
+// Service returns the configured service, or nil. It returns the same service until the configuration changes.
 func (s *Source) Service() (*Service, error) {
 	if s == nil {
 		return nil, nil
@@ -46,7 +44,7 @@ func (s *Source) Service() (*Service, error) {
 	return service, nil
 }
 
-// Query returns the vector of a query in a space, or nil if there is none.
+// Query returns nil if there is no vector in that space.
 func (s *Source) Query(ctx context.Context, space, text string) []float32 {
 	service, err := s.Service()
 	if service == nil && err == nil || service != nil && service.Space() != space {

@@ -2,8 +2,7 @@ package format
 
 import "cmp"
 
-// causes holds short phrases for three things: why a bust was made, why a request was sent without a bust, and
-// why the summaries in the prompt were written anew.
+// causes explains busts, requests without a bust, and summaries that were written anew.
 var causes = map[string]string{
 	"pressure":           "threshold",
 	"force":              "85% full",
@@ -33,6 +32,6 @@ var causes = map[string]string{
 	"delta-over-baseline": "as much added as written",
 }
 
-// Cause returns the words for a cause of the host, for example "after a pause" for "idle". If the cause is
-// unknown, because a newer host has sent it, Cause returns it as it is, but safe to print.
+// Cause returns the words for a cause of the host, for example "after a pause" for "idle". A newer host may send an
+// unknown cause, which Cause returns safe to print.
 func Cause(code string) string { return cmp.Or(causes[code], Clean(code)) }

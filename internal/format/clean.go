@@ -10,20 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings
-// with their terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its
-// line, only its beginning is removed, so that the text after it stays visible. The beginning of another string
-// also ends a string. Otherwise a text of many unfinished strings would take very long, because the
-// matcher would follow each of them to the end.
+// sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings with their
+// terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its line, only its
+// beginning is removed, so that the text after it stays visible. The beginning of another string also ends a string.
+// Otherwise, the matcher would follow each of many unfinished strings to the end of the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
-// Clean makes foreign text safe to print on one line of a terminal. A project
-// directory may have any name, and a model may write anything. Clean removes
-// escape sequences, and characters that change the direction or the shape of
-// the text around them. Line breaks and tabs become spaces, and any other
-// character that a terminal cannot show becomes "?".
+// Clean makes foreign text safe to print on one line of a terminal. For example, a project directory may have any
+// name. Clean removes escape sequences, and characters that change the direction or the shape of the text around
+// them. Line breaks and tabs become spaces, and any other character that a terminal cannot show becomes "?".
 func Clean(text string) string { return clean(text, "") }
 
 // Quote returns a foreign text as data for a model: in quotation marks, on one line, without control characters and
@@ -36,7 +33,6 @@ func Plain(text string) string { return strings.Join(strings.Fields(markup.Repla
 // WithoutMarkup is Plain for a text of several lines.
 func WithoutMarkup(text string) string { return markup.Replace(CleanLines(text)) }
 
-// markup are the characters with which the host and the harnesses mark their own words.
 var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "“", "'", "”", "'")
 
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.

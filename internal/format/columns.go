@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Columns returns the number of terminal columns that s occupies after Clean.
+// Columns returns how many terminal columns s occupies after Clean.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -14,14 +14,12 @@ func Columns(s string) int {
 	return n
 }
 
-// wide holds the ranges with Unicode's East Asian Width "wide" that occur in directory names: CJK,
-// Hangul, full width forms, emoji. Such a character fills two columns.
+// wide holds the characters in directory names that fill two columns: CJK, Hangul, full width forms, emoji.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
-// RuneColumns returns the number of terminal columns of a character.
 func RuneColumns(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me):
@@ -44,7 +42,7 @@ func Right(s string, n int) string {
 	return strings.Repeat(" ", max(0, n-Columns(s))) + s
 }
 
-// Cut shortens s to at most n columns and marks the removed end with an ellipsis.
+// Cut shortens s to at most n columns, and marks the cut with an ellipsis.
 func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s
@@ -61,15 +59,14 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// Folded breaks s between words into lines of at most n columns. It cuts a word that is
-// longer than a line.
+// If a word is longer than a line, Folded cuts it.
 func Folded(s string, n int) []string {
 	n = max(n, 8)
 	return FoldedWords(s, n, func(word string) string { return Cut(word, n) })
 }
 
-// FoldedWords breaks s between words into lines of at most n columns, after it has changed each word. A word that
-// is still longer than a line gets a line of its own.
+// FoldedWords changes each word, and then breaks s between words into lines of at most n columns. A changed word that
+// is longer than a line gets its own line.
 func FoldedWords(s string, n int, change func(word string) string) []string {
 	var lines []string
 	line := ""

@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// contextLines is the number of unchanged lines before and after a change.
 const contextLines = 3
 
 const (
 	red, green, cyan, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 )
 
-// A diffLine is one line of a diff: a mark (' ', '-' or '+') and the text.
 type diffLine struct {
 	op   byte
 	text string
 }
 
-// Diff returns the change of a text as a unified diff, empty if nothing changes.
+// If nothing changes, Diff returns "".
 func Diff(nameBefore, nameAfter, before, after string, colored bool) string {
 	lines := diffLines(splitLines(before), splitLines(after))
 	var b strings.Builder
@@ -64,8 +62,7 @@ func Diff(nameBefore, nameAfter, before, after string, colored bool) string {
 	return b.String()
 }
 
-// hunkEnd returns the end of the hunk whose first change is at i. If the context lines of two changes
-// touch, both belong to one hunk.
+// If the context lines of two changes touch, both belong to one hunk.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for j := i; j < len(lines) && j <= last+2*contextLines; j++ {
@@ -85,7 +82,7 @@ func count(lines []diffLine, op byte) (n int) {
 	return n
 }
 
-// span formats a range of lines as diff does: an empty range names the line before it.
+// As in diff, an empty range names the line before it.
 func span(start, length int) string {
 	switch length {
 	case 0:
@@ -104,12 +101,11 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// maxCells bounds the table of diffLines. A cell has four bytes.
+// A cell of the table in diffLines has four bytes.
 const maxCells = 8 << 20
 
-// diffLines returns a shortest edit script, found by the longest common subsequence of the differing middle part. If
-// that part needs more than maxCells (about 2,800 lines between the first and the last change), all of its old lines
-// count as removed, and all of its new lines as added.
+// diffLines returns a shortest edit script of the lines between the first and the last change. If there are too many
+// of these lines (about 2,800), all old lines count as removed, and all new lines as added.
 func diffLines(a, b []string) []diffLine {
 	lead := 0
 	for lead < min(len(a), len(b)) && a[lead] == b[lead] {

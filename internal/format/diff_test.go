@@ -7,8 +7,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The unchanged and removed lines of a diff are the old file; the unchanged and added lines are the new
-// one.
 func TestDiffHoldsBothSides(t *testing.T) {
 	line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
 	rapid.Check(t, func(t *rapid.T) {

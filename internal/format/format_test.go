@@ -91,7 +91,7 @@ func TestCleanRemovesTerminalSequences(t *testing.T) {
 	}
 }
 
-// The content of a file stays whole, so that no part of it is hidden.
+// A diff must show every part of a file.
 func TestHostileCloneHidesNothingInAFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\n\tb\x1b[2Jc\u202ed":          "a\n\tb?[2Jc?d",
@@ -125,8 +125,7 @@ func TestCleanJSONKeepsItsMeaning(t *testing.T) {
 	})
 }
 
-// The time for a text is in proportion to its length. If each unfinished sequence were followed to the end of the text,
-// this text would take hours.
+// If each unfinished sequence were followed to the end of the text, this text would take hours.
 func TestHostileSequencesAreReadOnce(t *testing.T) {
 	const n = 50_000
 	for start, left := range map[string]string{"\x1b]": "a", "\u009d": "?a", "\u0090": "?a", "\u0098": "?a", "\u009e": "?a", "\u009f": "?a"} {
@@ -136,7 +135,6 @@ func TestHostileSequencesAreReadOnce(t *testing.T) {
 	}
 }
 
-// For every text, the cleaned text is safe to print on a terminal, and cleaning it again changes nothing.
 func TestCleanTextIsFit(t *testing.T) {
 	runes := []rune("ab[]0;mJ\\Pc \x1b\x9b\x07\n\t\r\u202e\u2066\u200d\u0301日🙂\ufffd")
 	rapid.Check(t, func(r *rapid.T) {

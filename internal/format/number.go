@@ -19,7 +19,6 @@ func Tokens[N int | int64](n N) string {
 	return scaled(float64(n)/1e6) + "M"
 }
 
-// scaled formats x with one decimal below 100, and leaves out a decimal of 0.
 func scaled(x float64) string {
 	if tenths := math.Round(x * 10); tenths < 1000 {
 		return strconv.FormatFloat(tenths/10, 'f', -1, 64)
@@ -27,8 +26,7 @@ func scaled(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// Grouped formats a number in full, with separators between thousands, for
-// example "1,234,567".
+// The result is, for example, "1,234,567".
 func Grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -52,9 +50,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// Money formats an amount in US dollars, with at least two significant digits
-// unless it is below $0.0001. Examples are "$0.0012", "$0.012", "$1.23" and
-// "$123".
+// The result has at least two significant digits, unless the amount is below $0.0001: "$0.0012", "$1.23", "$123".
 func Money(x float64) string {
 	switch {
 	case x == 0:
@@ -71,8 +67,7 @@ func Money(x float64) string {
 	return "<$0.0001"
 }
 
-// Dollars formats an amount of money in $ for a sentence, for example "$1.23",
-// "-$0.04" and "less than $0.01". Estimates need no more digits.
+// Dollars formats an estimate for a sentence, for example "$1.23", "-$0.04" and "less than $0.01".
 func Dollars(x float64) string {
 	switch {
 	case x < 0:
@@ -96,8 +91,7 @@ func AboutDollars(x float64) string {
 	return "about " + Dollars(x)
 }
 
-// Saving formats money that was saved, in $. A negative amount is a cost: "saved about $1.20",
-// "cost about $0.07 more so far".
+// A negative amount is a cost: "saved about $1.20", "cost about $0.07 more so far".
 func Saving(x float64) string {
 	if x < 0 {
 		return "cost " + AboutDollars(-x) + " more so far"
@@ -108,12 +102,10 @@ func Saving(x float64) string {
 // Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
-// FinePercent formats a share with one decimal, for shares whose differences
-// are small, for example "93.4%".
+// FinePercent has one decimal, for shares with small differences, for example "93.4%".
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// Progress formats how far a run has come through its messages, for example "messages 1-23, up to 12 done". The run
-// covers the messages from first to last. done is the newest message with a result, or 0.
+// Progress returns, for example, "messages 1-23, up to 12 done". done is the newest message with a result, or 0.
 func Progress(first, last, done int) string {
 	text := fmt.Sprintf("messages %d-%d", first, last)
 	if done < first {
@@ -126,8 +118,7 @@ func Progress(first, last, done int) string {
 // and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow says how often something happened without an interruption. If when is not empty, it also says when it happened
-// last, for example "once, 5m ago" or "3 times in a row, last 5m ago".
+// InARow returns, for example, "once, 5m ago" or "3 times in a row, last 5m ago". when may be empty.
 func InARow(n int, when string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {
@@ -139,8 +130,7 @@ func InARow(n int, when string) string {
 	return text + last + when
 }
 
-// Plural returns the form of a noun that fits a number, for example "bust" for 1
-// and "busts" for 0 and 2.
+// Plural returns, for example, "bust" for 1 and "busts" for 0 and 2.
 func Plural(n int, noun string) string {
 	stem, endsInRY := strings.CutSuffix(noun, "ry")
 	switch {
@@ -154,8 +144,7 @@ func Plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// Piece names a tagged piece of a conversation in one line, for example
-// "§12§ read src/main.go" and "§13§ text".
+// Piece returns, for example, "§12§ read src/main.go" or "§13§ text".
 func Piece(tag int, kind, about string) string {
 	text := fmt.Sprintf("§%d§ %s", tag, Clean(kind))
 	if about != "" {

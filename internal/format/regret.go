@@ -2,8 +2,7 @@ package format
 
 import "fmt"
 
-// Regret says how much of the removed content was soon read again by the model, for example "900 of
-// 60k removed tokens (1.5%), for less than $0.01". The cost is left out if it is 0.
+// Regret returns, for example, "900 of 60k removed tokens (1.5%), for less than $0.01". A cost of 0 is left out.
 func Regret(reread, removed int, cost float64) string {
 	if removed <= 0 {
 		return "nothing removed yet"

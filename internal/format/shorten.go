@@ -2,8 +2,7 @@ package format
 
 import "unicode/utf8"
 
-// Shorten returns text cut to at most limit bytes. It keeps whole characters, and appends a mark if it has
-// cut something.
+// Shorten cuts text to at most limit bytes, between two characters, and marks the cut.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -2,16 +2,15 @@ package format
 
 import "fmt"
 
-// A Carry describes content that a bust could remove from the prompt. Tokens is its size. Paid is its cost in all
-// requests since the last bust, and Price is the cost of the bust that would remove it. Both have the same unit.
-// Cost is Paid in $, or 0 if the model has no price.
+// A Carry describes content that a bust could remove from the prompt. Paid is its cost in all requests since the last
+// bust, and Price the cost of that bust, in the same unit. Cost is Paid in $, or 0 if the model has no price.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
 }
 
-// Spending describes the effect of the key "spending", for example "balanced: removing early saved about $3.10 so far".
-// If setting is empty, because it is unknown, the result is empty.
+// Spending returns, for example, "balanced: removing early saved about $3.10 so far". An empty setting is unknown,
+// and gives "".
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
@@ -32,8 +31,7 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// OrEarlier completes a sentence about the next bust under pressure: unless the setting is generous, content may
-// be removed before that bust.
+// Unless the setting is generous, content may be removed before the next bust under pressure.
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

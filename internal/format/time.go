@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Age formats the time since an event for a column of at most six cells, for example "12s", "5m", "3h12m" and "2d".
+// Age has at most six cells, for example "12s", "5m", "3h12m" and "2d".
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	switch minutes, hours := int(d.Minutes()), int(d.Hours()); {
@@ -19,8 +19,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// AgeOf returns the Age of a time, given in Unix ms. It is "-" for a time that
-// was never set.
+// AgeOf returns "-" for a time that was never set (0).
 func AgeOf(ms int64, now time.Time) string {
 	if ms == 0 {
 		return "-"

@@ -13,7 +13,6 @@ type TokenCount int
 // A Percentage is a share on the command line, for example 70 or 70%.
 type Percentage float64
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (p *Percentage) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(string(text), "%"), 64)
 	if err != nil || math.IsNaN(n) {
@@ -25,7 +24,6 @@ func (p *Percentage) UnmarshalText(text []byte) error {
 
 var errTokens = errors.New("not a number of tokens: write for example 64000 or 64k")
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (n *TokenCount) UnmarshalText(text []byte) error {
 	digits, factor := strings.ToLower(string(text)), 1.0
 	for unit, size := range map[string]float64{"k": 1e3, "m": 1e6} {

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// What /ctx-aug finds goes with the next message of the user, once, and as data. Tool results in between do not get it. The
-// prefix stays cached.
+// The findings of /ctx-aug go with the next message of the user, once, and as data. Earlier tool results do not get
+// them, and the prefix stays cached.
 func TestFindingsGoWithTheNextPrompt(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -52,7 +52,7 @@ func TestFindingsGoWithTheNextPrompt(t *testing.T) {
 	})
 }
 
-// A newer search replaces an older one, and the user can cancel it. Another session gets nothing.
+// A newer search replaces an older one, and the user can cancel the search.
 func TestFindingsAreForOneSession(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -81,7 +81,6 @@ func TestFindingsAreForOneSession(t *testing.T) {
 	}
 }
 
-// A prompt gets at most 12,000 bytes, however much is found.
 func TestFindingsAreBounded(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// asked makes an Asker answer in place of the harness's agents.
 func (h *harness) asked(a ask.Asker) {
 	var mu sync.Mutex
 	abort := func() {}
@@ -41,8 +40,8 @@ func (h *harness) asked(a ask.Asker) {
 	}
 }
 
-// With each bad historian of the corpus, no pass fails. Every message is in the tail or covered by the head. If no
-// answer is usable, the status says why. If a model made a compartment, the head renders it as data.
+// With each bad historian of the corpus, no pass fails, and every message is in the tail or covered by the head. If
+// no answer is usable, the status says why. The head renders compartments of a model as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
 	t.Parallel()
 	for i, bad := range historiantest.Bad() {
@@ -87,8 +86,7 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 	}
 }
 
-// checkNothingIsLost asserts that the head covers exactly the messages that are cut off, and that its
-// compartments have no gap between them.
+// The head must cover exactly the messages that are cut off, and its compartments must be contiguous.
 func (h *harness) checkNothingIsLost() {
 	h.t.Helper()
 	next, covered := 1, h.cut == 0
@@ -106,9 +104,9 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian gives long answers, but its harness reports hardly any tokens. Each failed run counts if a model has
-// worked for it, so an extract soon follows. If only the reported tokens counted, the host would ask 33 times before
-// the first extract.
+// A historian gives long answers, but its harness reports hardly any tokens. A failed run counts if a model has
+// worked for it, so an extract soon follows. By the reported tokens alone, the host would ask 33 times before the
+// first extract.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// BenchmarkResync transforms a whole array. The database already knows the session.
+// The database already knows the session, and the shim sends the whole array.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -43,9 +43,9 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady measures Transform alone, the host's part of a steady pass, with a store on disk. The messages are
-// those of `npm run bench`: each pass gets one more step with 3.5 KB of tool output. It reports the median, too, and
-// not only the mean, because other processes on the machine disturb single passes.
+// BenchmarkSteady measures the host's part of a steady pass, with a store on disk. As in `npm run bench`, each pass
+// gets one more step with 3.5 KB of tool output. Other processes disturb single passes, so the benchmark reports the
+// median, too.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -65,9 +65,8 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// BenchmarkSteadyWithHead measures steady passes of two sessions in turn. They differ only in their heads:
-// one has no head, the other has a head of 150 compartments. It reports both medians and their ratio. The
-// load of the machine hardly changes the ratio.
+// BenchmarkSteadyWithHead alternates between two sessions: one has no head, the other has a head of 150 compartments.
+// The load of the machine hardly changes the ratio of their medians.
 func BenchmarkSteadyWithHead(b *testing.B) {
 	const compartments = 150
 	for _, n := range []int{1000, 5000} {
@@ -88,8 +87,8 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 	}
 }
 
-// BenchmarkSteadyWithSubscribers measures steady passes of two sessions in turn. 200 clients follow one of them. The
-// passes follow each other with a pause, because a status is sent in the background.
+// BenchmarkSteadyWithSubscribers alternates between two sessions, one of them with 200 subscribers. The host sends a
+// status in the background, so there is a pause after each pass.
 func BenchmarkSteadyWithSubscribers(b *testing.B) {
 	sessions := [2]*harness{long(b, 1000, 0), long(b, 1000, 0)}
 	followed(b, sessions[1])
@@ -106,10 +105,9 @@ func BenchmarkSteadyWithSubscribers(b *testing.B) {
 	b.ReportMetric(with/without, "ratio")
 }
 
-// BenchmarkSteadyWithFailingHistorian measures steady passes of two sessions in turn. One has no historian. The
-// historian of the other fails, so its messages stay uncovered, and the host checks again and again whether a run
-// should begin. Each pass begins as soon as the shim has received the answer to the previous pass, as in a harness
-// whose model answers at once.
+// BenchmarkSteadyWithFailingHistorian alternates between two sessions, one without a historian, one with a failing
+// historian. A failing historian covers no message, so the host checks after each pass whether a run should begin.
+// Each pass begins directly after the previous answer, as if the model answered at once.
 func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -134,7 +132,6 @@ func BenchmarkSteadyWithFailingHistorian(b *testing.B) {
 	}
 }
 
-// steadyPass adds a step of the model and measures its pass, without the shim's work.
 func (h *harness) steadyPass(b *testing.B) time.Duration {
 	b.Helper()
 	b.StopTimer()
@@ -158,8 +155,6 @@ func medianMicros(took []time.Duration) float64 {
 	return float64(took[len(took)/2].Nanoseconds()) / 1000
 }
 
-// benchMessage returns message i of a session. Every tenth message is a question. All others are steps of the model,
-// each with a different tool output of 3.5 KB.
 func benchMessage(i int, now int64) json.Value {
 	if i%10 == 0 {
 		text := strings.Repeat(fmt.Sprintf("Question %d ", i), 20)
@@ -177,8 +172,8 @@ func benchMessage(i int, now int64) json.Value {
 		`{"id":"prt_%d_3","type":"step-finish"}]}`, i, i-i%10, now, now, i, i, strings.Repeat("s", 200), i, i, i, output.String(), i))
 }
 
-// BenchmarkSteadyWhileIndexing measures steady passes in turns: four seconds alone, and four seconds while the host indexes
-// sessions of 100,000 messages in the background. It reports the ratios of the medians and of the means.
+// BenchmarkSteadyWhileIndexing alternates: four seconds alone, then four seconds while the host indexes 100,000
+// messages in the background.
 func BenchmarkSteadyWhileIndexing(b *testing.B) {
 	const sessions, messages = 20, 5_000
 	home, random := b.TempDir(), rand.New(rand.NewPCG(1, 1))

@@ -13,8 +13,7 @@ import (
 )
 
 // A broken disk or another program may write a row with a number that no host writes, for example a negative counter.
-// Whatever a row holds, the session's next passes must answer, and its historian must continue. Otherwise, one row
-// could make every pass of its session fail, or even end the host again and again.
+// Whatever a row holds, the session's next passes must answer, and its historian must continue.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")
@@ -34,8 +33,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	}
 }
 
-// eachNonsense sets each column of the tables to nonsense, one at a time, each in a new copy of template. It makes
-// two passes of the copy's session, and calls goOn before each of them. It returns the number of cases.
+// eachNonsense sets one column at a time to nonsense, each in a new copy of template. It calls goOn before each of
+// two passes of the copy's session.
 func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h *harness, pass int)) (cases int) {
 	t.Helper()
 	template.stop()
@@ -62,7 +61,7 @@ func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h 
 				what := fmt.Sprintf("%s.%s = %s", table, column.name, value)
 				func() {
 					defer func() {
-						// In a test, the host panics at this point. In production, it reports the bug and continues.
+						// In a test, a bug report panics here; in production, the host continues.
 						if p := recover(); p != nil && !strings.HasPrefix(fmt.Sprint(p), "bug: unexplained bust") {
 							t.Errorf("%s: panic: %v", what, p)
 						}
@@ -84,14 +83,12 @@ func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h 
 	return cases
 }
 
-// nonsense returns a session that has a row in each table.
 func nonsense(t *testing.T) *harness {
 	h := turn(t)
 	h.drop("c1", "3")
 	return h
 }
 
-// nonsenseHistory returns a session with a head, a withdrawn compartment and a memory.
 func nonsenseHistory(t *testing.T) *harness {
 	h := answering(t, good)
 	h.talkLong()
@@ -113,7 +110,6 @@ func nonsenseHistory(t *testing.T) *harness {
 
 type column struct{ name, kind string }
 
-// columnsOf returns the columns of a table, without its key columns.
 func columnsOf(t *testing.T, h *harness, table string) []column {
 	t.Helper()
 	db := h.database()
@@ -137,7 +133,7 @@ func columnsOf(t *testing.T, h *harness, table string) []column {
 	return all
 }
 
-// database opens the host's database as another program would.
+// The test opens the database as another program would.
 func (h *harness) database() *sql.DB {
 	h.t.Helper()
 	db, err := driver.Open(filepath.Join(h.dir, "magicctx.db"))
@@ -147,7 +143,7 @@ func (h *harness) database() *sql.DB {
 	return db
 }
 
-// set gives a column of one row a value. It reports whether the database accepted it.
+// set reports whether the database accepted the value.
 func set(t *testing.T, h *harness, table, column, value string) bool {
 	t.Helper()
 	db := h.database()

@@ -21,13 +21,11 @@ import (
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
-// ownPrompt returns a block of the system prompt without our guidance.
 func ownPrompt(block string) string {
 	own, _, _ := strings.Cut(block, "\n\n## Magic Context")
 	return own
 }
 
-// ask returns the system prompt of a request, without the guidance.
 func (h *harness) ask(prompt string) string {
 	h.t.Helper()
 	r, err := h.host.System(h.t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}})
@@ -63,7 +61,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: the pass that makes a requested bust uses up the request. Otherwise, the request would come back with every pass.
+// A5: the pass that makes a requested bust must use up the request. Otherwise, each later pass would bust again.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -95,7 +93,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: at midnight, the date in the system prompt stays the same, because a new date would bust the prefix.
+// A11: at midnight, a new date in the system prompt would bust the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -152,8 +150,8 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if a tag is already taken, only one pass fails. If each pass failed, dropped content would come back in
-// each turn until a restart.
+// A14, A15: if a tag is already taken, only one pass fails. If every pass failed, dropped content would come back
+// until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -185,8 +183,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge must not change content that was already sent. So it is a note at the end of content that no request has
-// held yet, and every later wire repeats the note.
+// A22: a nudge must not change content that a request has held. So the nudge is a note at the end of new content, and
+// every later wire repeats it.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -216,8 +214,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	})
 }
 
-// A26, and defect C14: the mode of a session stays the same when the first user message of the array is cut off. If
-// each pass read the model's permissions from the first user message, it could get another answer each time.
+// A26, and defect C14: the mode of a session stays the same when the first user message of the array is cut off. Each
+// pass could get another mode if it read the permissions of the first message in the array.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -242,8 +240,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: a threshold above the cap counts as the cap everywhere. Otherwise, parts of the program would disagree about
-// pressures between the two.
+// A28: a threshold above the cap counts as the cap everywhere.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -259,7 +256,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: two passes of a session never run at the same time, because they would mix up their reasons for a bust.
+// A36: two passes of one session must not run at the same time, because they would mix up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -332,8 +329,7 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: a reminder that comes only once in a session must not be used up while the limit is unknown. Otherwise, it would
-// never be sent.
+// B20: while the limit is unknown, a reminder that comes only once must not be used up.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -363,7 +359,6 @@ func TestBugB23BrokenImageHasASize(t *testing.T) {
 	}
 }
 
-// An asker counts the questions to the harness.
 type asker struct {
 	*harness
 	questions int
@@ -374,8 +369,7 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: a steady pass asks no other process for facts that do not change. TestSteadyPassRendersOnlyTheNewTail in
-// pipeline tests that a steady pass does not open the transcript again.
+// B24: a steady pass asks no other process for facts that do not change.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}

@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Bug class B21 (docs/defects.md): a locked database must not delay the prompt, and decisions that could not
-// be stored must not show on the wire. So the pass is steady, and the bust comes later.
+// Bug class B21 (docs/defects.md): a locked database must not delay the prompt, and an unstored decision must not
+// show on the wire. So the pass is steady, and the bust comes later.
 func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -47,9 +47,8 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: another program locks the database while the user's instructions change. So the pass cannot be stored, but the
-// changed system prompt is stored. The journal must record a bust for the next stored pass, which loses its prefix, and
-// none for the previous pass, which has kept its prefix.
+// F27: the database is locked while the user's instructions change. The pass cannot be stored, but the changed system
+// prompt is stored. The previous pass has kept its prefix. The journal must record the bust for the next stored pass.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -78,8 +77,8 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has returned the system prompt for a session's first request. Then this request is
-// sent without the guidance, and the next one has it. The journal must record a bust for the next request.
+// F28: the host is killed before it has returned the system prompt for the first request. This request lacks the
+// guidance, and the next one has it. The journal must record a bust for the next request.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -93,7 +92,6 @@ func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	}
 }
 
-// lockDatabase lets another program hold the write lock until unlock.
 func (h *harness) lockDatabase() (unlock func()) {
 	h.t.Helper()
 	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(h.dir, "magicctx.db"))+"?_pragma=busy_timeout(1000)")
@@ -118,10 +116,8 @@ func (h *harness) lockDatabase() (unlock func()) {
 	}
 }
 
-// kill ends the host as a signal would. Everything that is only in memory is lost.
 func (h *harness) kill() { h.restart() }
 
-// revert takes back the message with the given id and all later messages.
 func (h *harness) revert(id string) {
 	h.t.Helper()
 	for i, raw := range h.messages {
@@ -133,8 +129,8 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: another program has locked the database. The event of an answer must not wait five seconds for each of its
-// writes, because the session's next pass has to wait for the event.
+// F19: another program has locked the database. The next pass waits for the event of the answer, so this event must
+// not wait five seconds for each write.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -166,8 +162,8 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
-// F19: the event of a refused prompt must not wait for the lock, either. If the refusal cannot be stored in time, the
-// host remembers it until a pass has freed space.
+// F19: the event of a refused prompt must not wait for the lock, either. Until a pass has freed space, the host
+// remembers a refusal that it could not store.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
 	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
@@ -191,8 +187,8 @@ func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	}
 }
 
-// F19: a host that has just started stores the model's limits in the middle of its first pass. That write must not wait
-// without limit.
+// F19: a new host stores the model's limits in the middle of its first pass. The wait for this write must have a
+// limit.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	h := turn(t)
 	h.restart()
@@ -205,8 +201,8 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
-// F21: the first pass of a session cannot be stored, so its request is sent without the host's system prompt. The host
-// must not bind the thinking in the answer as if the request had that system prompt.
+// F21: a session's first pass cannot be stored, so its request lacks the host's system prompt. The host must not bind
+// the answer's thinking to that system prompt.
 func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
@@ -233,8 +229,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: if the host is killed after a pass during a lock, the new units of that pass are lost. A queued drop of such a
-// unit must not remove the next message that gets the same tag, here a message of the user.
+// D6: after a pass during a lock, a killed host loses the new units. A queued drop of a lost unit must not remove the
+// next message with the same tag.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -265,8 +261,7 @@ func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	}
 }
 
-// While the database cannot be written, the host refuses a drop. The next pass must not find a half-stored
-// drop.
+// While the database is locked, the host refuses a drop. The next pass must not find a half-stored drop.
 func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	h := turn(t)
 	unlock := h.lockDatabase()
@@ -292,8 +287,8 @@ func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// D6: a pass that runs during a lock shows new tags to the model. So no other unit may get one of these tags, even if
-// the host is killed, or messages are reverted.
+// D6: a pass during a lock shows new tags to the model. No other unit may get these tags, even after a kill or a
+// revert.
 func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	for _, killedWhileLocked := range []bool{true, false} {
 		h := turn(t) // tags 1 to 4
@@ -336,7 +331,6 @@ func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	}
 }
 
-// Even the first pass of a session may find the database locked.
 func TestTagOfABusyFirstPassIsNeverGivenAgain(t *testing.T) {
 	h := newHarness(t)
 	unlock := h.lockDatabase()

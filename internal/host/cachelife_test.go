@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A chat is a session with one model. The provider reports how much of each
-// prompt it has read from its cache.
+// A chat is a session with one model, whose provider reports its cache reads.
 type chat struct {
 	*harness
 	model schema.Model
@@ -25,15 +24,13 @@ func newChat(t testing.TB, provider, id, npm string) *chat {
 	return c
 }
 
-// rest is the size of the part of a prompt before its first message: tools and
-// system prompt.
+// rest is the size of tools and system prompt.
 const rest = 10_000
 
-// body is about the number of tokens, by our count, that each turn adds to the messages.
+// body is about the size that each turn adds, by our count.
 const body = 2_000
 
-// A reads is a report of the provider: the share of the messages that it read from its cache, or the fact
-// that it read only the part before them.
+// reads is the share of the messages that the provider read from its cache.
 type reads float64
 
 const (
@@ -41,7 +38,6 @@ const (
 	nothing reads = -1 // the provider did not even read the part before the messages
 )
 
-// turn adds a prompt, runs its pass, and lets the model answer.
 func (c *chat) turn(r reads) schema.WireMutation {
 	c.t.Helper()
 	m := c.ask()
@@ -57,7 +53,7 @@ func (c *chat) ask() schema.WireMutation {
 	return c.pass()
 }
 
-// answer ends a turn. If told is true, an event also reports the answer.
+// If told is true, an event also reports the answer.
 func (c *chat) answer(r reads, told bool) {
 	c.t.Helper()
 	before := (c.turns - 1) * body // the messages of the previous request
@@ -84,8 +80,8 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 	}
 }
 
-// OpenAI keeps an idle prefix for at least ten minutes. If a host gave the prefix up after five minutes, it would bust
-// a live prefix.
+// OpenAI keeps an idle prefix for at least ten minutes. After five minutes, the prefix is still alive, and the host
+// must not bust it.
 func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string
@@ -160,8 +156,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// If a pass assumes that the prefix is dead, it busts the prefix. If the provider caches prompts automatically, its
-// report on the messages before the first change still shows whether the prefix was alive.
+// A pass assumes a dead prefix, and busts it. The provider's report on the messages before the first change still
+// shows whether the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -177,8 +173,8 @@ func TestABustStillProvesALongerLife(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// Even if this session's prefix is gone, the provider can have the part before the messages in its cache, because
-// other sessions use that part. So a read of it proves nothing about this session's prefix.
+// Other sessions may keep the part before the messages in the provider's cache. So a read of that part proves nothing
+// about this session's prefix.
 func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -212,8 +208,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss can have reasons other than age, so a single miss must not change the cache life. Nor may a miss change it if
-// our own bust or another system prompt explains the miss.
+// A miss may have reasons other than age, so one miss must not change the cache life. Our own bust or another system
+// prompt also explains a miss.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {
@@ -279,7 +275,6 @@ func TestMissesThatProveNothing(t *testing.T) {
 	})
 }
 
-// The learned life of one model says nothing about another model.
 func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -296,8 +291,8 @@ func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// If a harness keeps idle prefixes in the provider's cache, it says so when it connects. Then the prefix stays alive,
-// and reads of it say nothing about the provider's cache life.
+// A harness says at its start that it keeps idle prefixes in the provider's cache. Then the prefix stays alive, and
+// reads say nothing about the provider's cache life.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A memory whose check fails is shown as doubtful, with the reason, and after all other memories. When the check holds
-// again, the memory is no longer doubtful.
+// A memory with a failed check is doubtful, with the reason, and comes after all others. When the check holds again,
+// the doubt ends.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// long is a session of n messages whose head covers all but the newest hundred. Its compartments have the
-// average sizes of docs/history.md.
+// long is a session of n messages whose head covers all but the newest hundred. Its compartments have the average
+// sizes of docs/history.md.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
 	h.limits.ContextTokens = 10_000_000
@@ -61,13 +61,12 @@ func long(t testing.TB, n, compartments int) *harness {
 	return h
 }
 
-// reopen starts the host again. The shim then sends the whole array.
+// After a restart of the host, the shim sends the whole array.
 func (h *harness) reopen() {
 	h.restart()
 	h.revision, h.told = 0, 0
 }
 
-// prose returns about n tokens of text.
 func prose(seed, n int) string {
 	var b strings.Builder
 	for i := range n / 2 {
@@ -76,7 +75,6 @@ func prose(seed, n int) string {
 	return b.String()
 }
 
-// After a cold start, the wire of a long session is the same as before.
 func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
 	t.Parallel()
 	h := long(t, 1500, 150)
@@ -93,8 +91,8 @@ func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
 	}
 }
 
-// BenchmarkColdStart measures the first pass of a new host, with a whole array from the shim. It runs once
-// without history, and once with a head of 150 compartments.
+// BenchmarkColdStart measures a new host's first pass, once without history, and once with 150 compartments in the
+// head.
 func BenchmarkColdStart(b *testing.B) {
 	for _, compartments := range []int{0, 150} {
 		b.Run(fmt.Sprintf("5000 messages, %d compartments", compartments), func(b *testing.B) {

@@ -23,7 +23,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// dreaming returns a session whose project has the given memories, with a dreamer that answers as answer says.
 func dreaming(t *testing.T, answer func(h *harness) (string, error), contents ...string) *harness {
 	t.Helper()
 	var h *harness
@@ -43,7 +42,6 @@ func dreaming(t *testing.T, answer func(h *harness) (string, error), contents ..
 	return h
 }
 
-// remembers stores a memory of the session's project.
 func (h *harness) remembers(category, content string) {
 	h.t.Helper()
 	h.edits(func(e *memories.Editor) error {
@@ -52,7 +50,6 @@ func (h *harness) remembers(category, content string) {
 	})
 }
 
-// dream runs the command, and waits until the run has ended.
 func (h *harness) dream(arguments string) string {
 	h.t.Helper()
 	r, err := h.host.CommandExecute(h.ctx, h, schema.CommandExecuteParams{Session: testSession, Directory: h.project, Command: "ctx-dream", Arguments: arguments})
@@ -63,7 +60,6 @@ func (h *harness) dream(arguments string) string {
 	return r.Message
 }
 
-// active returns the contents of the active memories.
 func (h *harness) active() (contents []string) {
 	h.t.Helper()
 	known, err := h.store.Memories.Of(h.ctx, h.row().Project, 0)
@@ -91,7 +87,7 @@ func merging(ids, content string) func(*harness) (string, error) {
 }
 
 // The dreamer merges memories that say the same, and tells the user how to undo the run. One command undoes the whole
-// run. The dreamer's call is booked.
+// run, and the dreamer's call is booked.
 func TestDreamMergesAndIsUndone(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	before := h.active()
@@ -123,7 +119,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
-// The changes of the dreamer wait for the next bust: the cached prompt stays as it is.
+// The changes wait for the next bust.
 func TestDreamBustsNothing(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	h.tool("a1", "one", "stop", 1000)
@@ -146,7 +142,6 @@ func TestDreamBustsNothing(t *testing.T) {
 	}
 }
 
-// No answer of the model and no event during the run loses a memory, or changes a guarded one.
 func TestDreamChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(*harness) (string, error)
@@ -180,7 +175,6 @@ func TestDreamChangesNothing(t *testing.T) {
 	}
 }
 
-// If the dreamer is switched off or has no budget, it asks nothing.
 func TestDreamAsksNothing(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Budget.Others.AtMost = 0
@@ -198,8 +192,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before that, the checks of
-// memories are tested without a model. One undo takes all changes back.
+// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before the model is asked,
+// the host tests the checks of memories. One undo takes all changes back.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -244,8 +238,7 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a memory that tells a story as a fact, and one undo brings the story back. After any other
-// answer or event, the story stays.
+// The dreamer rewrites a story as a fact. After any other answer or event, the story stays.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -302,7 +295,7 @@ const (
 	retries = "The retries go into conf/app.toml; there are 3."
 )
 
-// A pausing dreamer merges two memories and rewrites one. It can wait with an answer until the host has ended.
+// A pausing dreamer merges two memories and rewrites one. Its answer can wait until the host has ended.
 type pausing struct {
 	*harness
 	asked   []string // the tasks of its questions
@@ -342,7 +335,6 @@ func newPausing(t *testing.T) *pausing {
 	return p
 }
 
-// interrupt calls begin, which starts or continues a run, and ends the host during the question with the number stopAt.
 func (p *pausing) interrupt(stopAt int, isKilled bool, begin func()) {
 	p.t.Helper()
 	p.stopAt, p.goOn = stopAt, make(chan bool)
@@ -360,7 +352,6 @@ func (p *pausing) interrupt(stopAt int, isKilled bool, begin func()) {
 	p.start()
 }
 
-// byCommand starts a run as the user does.
 func (p *pausing) byCommand() {
 	r, err := p.host.CommandExecute(p.ctx, p.harness, schema.CommandExecuteParams{Session: testSession, Directory: p.project, Command: "ctx-dream"})
 	if err != nil || !strings.Contains(r.Message, "in the background") {
@@ -368,8 +359,7 @@ func (p *pausing) byCommand() {
 	}
 }
 
-// wantEnd checks the result of a run. It is the same after each kind of interruption: each change was made once, there
-// is one report, and one undo is enough.
+// After each kind of interruption, the run has made each change once, and one undo is enough.
 func (p *pausing) wantEnd(asked int, isTold bool) {
 	p.t.Helper()
 	if got := p.active(); !slices.Equal(got, []string{oneRule, retries}) || len(p.asked) != asked {
@@ -393,8 +383,8 @@ func (p *pausing) wantEnd(asked int, isTold bool) {
 	}
 }
 
-// A run survives the end of the host, within a task and between two tasks: the next host continues with the same task.
-// Nothing is done twice, and one undo takes all changes back.
+// A run survives the end of the host, within a task and between two tasks. The next host continues with the same
+// task, and does nothing twice.
 func TestDreamSurvivesTheHost(t *testing.T) {
 	for name, isKilled := range map[string]bool{"killed": true, "stopped": false} {
 		for stopAt := 1; stopAt <= 2; stopAt++ {
@@ -440,7 +430,6 @@ func TestDreamSurvivesTheHost(t *testing.T) {
 	})
 }
 
-// The user can cancel an interrupted run. It then reports what it has done so far.
 func TestInterruptedDreamIsCancelled(t *testing.T) {
 	p := newPausing(t)
 	p.interrupt(2, true, p.byCommand)
@@ -456,7 +445,6 @@ func TestInterruptedDreamIsCancelled(t *testing.T) {
 	}
 }
 
-// A stored account that cannot be read does not stop the dreamer.
 func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
 	p := newPausing(t)
 	p.interrupt(1, true, p.byCommand)
@@ -468,7 +456,7 @@ func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// If a machine sleeps during a run, the run loses its lease. It continues when the machine wakes up.
+// A machine that sleeps during a run loses the run's lease. After it wakes up, the run continues.
 func TestDreamSurvivesALostLease(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 2, make(chan bool)
@@ -481,7 +469,6 @@ func TestDreamSurvivesALostLease(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// If the harness leaves, within a task or between two tasks, the run waits for the next harness.
 func TestDreamWaitsForAHarness(t *testing.T) {
 	for stopAt := 1; stopAt <= 2; stopAt++ {
 		p := newPausing(t)
@@ -502,7 +489,6 @@ func TestDreamWaitsForAHarness(t *testing.T) {
 	}
 }
 
-// If a task ends the host each time, the run leaves the task out in the end.
 func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	p := newPausing(t)
 	begin := p.byCommand
@@ -519,8 +505,7 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The opt-in task maintain-docs writes a diff of the documents, which the user may apply. It changes no document itself, and
-// asks nothing if no path is gone.
+// The opt-in task maintain-docs writes a diff, which only the user applies. Unless a path is gone, it asks nothing.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0
@@ -567,7 +552,6 @@ func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	}
 }
 
-// While a run works, the status shows its task, and whoever watches the session is told. The user can cancel it.
 func TestDreamIsSeenAndCancelled(t *testing.T) {
 	h := dreaming(t, nil, helpersA, helpersB)
 	h.abortAgent = nil
@@ -618,19 +602,17 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// at returns a time in the machine's zone, because schedules are in that zone.
+// Schedules are in the machine's zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }
 
-// tick sets the clock, lets the schedule begin a run, and waits until the run has ended.
 func (h *harness) tick(now time.Time) {
 	h.clock.Set(now.UnixMilli())
 	h.host.dreamer.StartDue(h.ctx)
 	h.settle()
 }
 
-// ticks returns a function that calls tick, and then compares the number of all questions with want.
 func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	return func(now time.Time, want int) {
 		h.t.Helper()
@@ -640,8 +622,7 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// In the hours of the schedule, a run begins if memories have changed since the last run, and if the last run was at
-// least twelve hours ago. While no harness is connected, no run begins.
+// A run needs changed memories, and twelve hours since the last run. While no harness is connected, no run begins.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -662,7 +643,7 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 }
 
 // After a failure, the schedule tries again an hour later. Three equal failures stop the schedule until the next day,
-// or until a run that the user has started succeeds. The status says so.
+// or until a run of the user succeeds.
 func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	asked, failure := 0, "401 unauthorized"
 	h := dreaming(t, func(*harness) (string, error) {
@@ -702,7 +683,7 @@ func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	tick(at(3, 3, 0), 11)
 }
 
-// A run without tasks is recorded. Otherwise, it would begin again with each tick.
+// A run without tasks must be recorded, because it would otherwise begin again with each tick.
 func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Dreamer.Tasks = nil
@@ -715,7 +696,6 @@ func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
 	}
 }
 
-// A memory that is only learned again is no reason for a run.
 func TestBugK14SeenMemoriesAreNoChange(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -727,7 +707,6 @@ func TestBugK14SeenMemoriesAreNoChange(t *testing.T) {
 	tick(at(2, 2, 0), 2)
 }
 
-// A run for one project does not delay the run for another project. Each run works in its own project's directory.
 func TestBugK16ProjectsDreamForThemselves(t *testing.T) {
 	var directories []string
 	h := dreaming(t, func(*harness) (string, error) { return "<none/>", nil }, helpersA, helpersB)
@@ -761,7 +740,6 @@ func TestBugK16ProjectsDreamForThemselves(t *testing.T) {
 	}
 }
 
-// While a run works on a project, no other run begins there, neither by command nor by the schedule.
 func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 1, make(chan bool)
@@ -780,7 +758,7 @@ func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
 	p.wantEnd(2, true)
 }
 
-// If one task of a run has failed, the run is tried again, even if another of its tasks has changed something.
+// One task of a run has failed, and another has changed something. The run must be tried again.
 func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	p := newPausing(t)
 	answer, fails := p.runAgent, true
@@ -801,9 +779,8 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run also begins at any hour when no harness has sent a prompt for so long, and the machine is on mains
-// power. The hours of the schedule
-// still count.
+// With idle_minutes, a run may begin at any hour if nobody has used a harness for that time. The machine must be on
+// mains power.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -832,7 +809,6 @@ func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	tick(at(2, 12, 0), 2)
 }
 
-// When the budget of the day ends, the schedule continues on the next day, and the status names the stop.
 func TestDreamGoesOnWithTheNextBudget(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -855,7 +831,6 @@ func TestDreamGoesOnWithTheNextBudget(t *testing.T) {
 	}
 }
 
-// learns stores a memory at a time.
 func (h *harness) learns(content string, at time.Time) {
 	h.t.Helper()
 	err := memories.Edit(h.ctx, h.dir, at.UnixMilli(), func(e *memories.Editor) error {

@@ -54,8 +54,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	return schema.Empty{}, err
 }
 
-// forgetRawTokens forgets the size of the raw array, because the harness has compacted the session, and its
-// next pass will bring another array.
+// The harness has compacted the session, so its next array has another size.
 func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
@@ -79,7 +78,6 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 	return nil
 }
 
-// noteStep records a step of the model: either a refused prompt, or the usage that the provider reported.
 func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Summary {
@@ -110,7 +108,7 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if s.Pipe != nil && s.Pipe.Has(m.Key) {
 		return nil // this is a late update of a step of an earlier pass
 	}
-	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
+	// An aborted answer reports no usage, but the harness sends its thinking again.
 	if err := h.sessions.BindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted || s.Pipe == nil {
 		return err
 	}

@@ -24,13 +24,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// expand calls ctx_expand with these arguments.
 func (h *harness) expand(args string) string {
 	h.t.Helper()
 	return h.callTool(transcript.ExpandTool, args)
 }
 
-// callTool returns the output of a tool of the host.
 func (h *harness) callTool(name, args string) string {
 	h.t.Helper()
 	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
@@ -42,7 +40,7 @@ func (h *harness) callTool(name, args string) string {
 	return r.Output
 }
 
-// readsStores lets the host read the harnesses' own stores in a new, empty home directory, and returns that directory.
+// readsStores returns a new home directory, in which the host looks for the harnesses' own stores.
 func (h *harness) readsStores() (home string) {
 	home = h.t.TempDir()
 	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
@@ -54,8 +52,7 @@ func (h *harness) readsStores() (home string) {
 	return home
 }
 
-// apart returns messages with times one second apart. The test needs this because OpenCode sorts its rows by
-// time.
+// OpenCode sorts its rows by time, so apart sets the times one second apart.
 func apart(messages []json.Value) (all []json.Value) {
 	created := regexp.MustCompile(`"created":\d+`)
 	for i, m := range messages {
@@ -64,7 +61,6 @@ func apart(messages []json.Value) (all []json.Value) {
 	return all
 }
 
-// publish stores a compartment of the messages 1 to end.
 func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 	h.t.Helper()
 	ctx := context.Background()
@@ -87,7 +83,6 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 
 var openCodeSession = store.Key{Harness: "opencode", Session: testSession}
 
-// record returns the text between the two borders of a page.
 func record(t testing.TB, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?s)\n(=== record [0-9a-f]{12} ===)\n(.*)\n(=== record [0-9a-f]{12} ===)(?:\n.*)?$`).FindStringSubmatch(page)
@@ -142,8 +137,7 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// ctx_expand reads from the harness's store if the host does not hold the messages itself: after a restart of the
-// host, and after the harness has cut its array.
+// The host does not hold the messages after its restart, or after the harness has cut its array.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
 	want := record(t, h.expand(`{"start":1,"end":4}`))
@@ -165,8 +159,7 @@ func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	}
 }
 
-// If a message is deleted later, the ordinals of the others must not shift, because compartments refer to
-// them.
+// A message is deleted. The ordinals of the others must not shift, because compartments refer to them.
 func TestExpandKeepsTheOrdinalsOfCompartments(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a1", 2)
@@ -215,8 +208,7 @@ func TestOtherToolsAreOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// Content that the user withheld from the model does not come back through ctx_expand, whether it reads the host's
-// own copy of the messages or the harness's store.
+// Content that the user withheld must not come back, either from the host's copy or from the harness's store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()
@@ -310,9 +302,8 @@ func TestExpandWorksForPi(t *testing.T) {
 	}
 }
 
-// However long the messages are, the pages together show all of them verbatim. No page exceeds the budget or
-// OpenCode's caps. Only the first line of a message, or of its continuation on a page, looks like the beginning of a
-// message.
+// Together, the pages show long messages verbatim, and no page exceeds the budget or OpenCode's caps. Only the first
+// line of a message, or of its continuation, looks like the beginning of a message.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
 	label, begins := regexp.MustCompile(`^\[\d+\] \(goes on\) `), regexp.MustCompile(`^(\[\d+\] (U: x|\(goes on\))|    )`)
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)

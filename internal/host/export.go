@@ -12,9 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// SessionExport returns the state that decides a session's next pass: the configuration, the models that this host
-// knows, and the rows of the session. If the session is a fork without a pass, it has no rows yet. SessionExport then
-// returns the rows of its original.
+// SessionExport returns the state that decides a session's next pass. A fork without a pass has no rows yet, so
+// SessionExport returns its original's rows.
 func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
@@ -44,8 +43,7 @@ func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.Sess
 	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
 }
 
-// originalOf returns the session from which a fork has copied its messages: the first pass of the fork will take over
-// the decisions of that session. If key is not a fork, the result is empty.
+// The first pass of a fork takes over the decisions of its original. If key is no fork, originalOf returns nothing.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
 	codec, err := client.CodecOf(key.Harness)
 	if err != nil {

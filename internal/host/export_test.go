@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A trace holds the exported configuration, and users send traces to others. So the export must not hold the user's
-// API key.
+// Users send traces with the exported configuration to others.
 func TestExportHoldsNoAPIKey(t *testing.T) {
 	h := newHarness(t)
 	h.config.Embedding.APIKey, h.config.Embedding.Endpoint = "key-of-the-user", "https://user:password@example.com"

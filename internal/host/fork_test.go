@@ -21,7 +21,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A sideSession is another session of the same harness.
 type sideSession struct {
 	h        *harness
 	id       string
@@ -30,9 +29,8 @@ type sideSession struct {
 	last     schema.WireMutation
 }
 
-// fork copies the first n messages as the harness does. Pi keeps them as they are. In OpenCode 1 and 2 all ids of
-// messages and parts are new and sort in another order, but times, texts, usage and call ids are the
-// same.
+// fork copies the first n messages as the harness does: Pi leaves them unchanged. OpenCode 1 and 2 give messages and
+// parts new ids that sort in another order. Times, texts, usage and call ids stay.
 func (h *harness) fork(id string, n int) *sideSession {
 	f := &sideSession{h: h, id: id}
 	switch h.kind {
@@ -78,7 +76,6 @@ func copied(t testing.TB, raw json.Value, session string, place int) json.Value 
 	return again
 }
 
-// user adds a prompt of the user.
 func (f *sideSession) user(id, text string) {
 	before := f.h.messages
 	f.h.messages = nil
@@ -87,8 +84,7 @@ func (f *sideSession) user(id, text string) {
 	f.h.messages = before
 }
 
-// pass sends the whole array, like a shim that sees the session for the first
-// time.
+// The shim sees the session for the first time, so it sends the whole array.
 func (f *sideSession) pass() schema.WireMutation {
 	f.h.t.Helper()
 	m, err := f.transform("")
@@ -110,7 +106,7 @@ func (f *sideSession) transform(parent string) (schema.WireMutation, error) {
 	return m, err
 }
 
-// wireOf returns the messages in the form that the provider gets, without ids.
+// wireOf returns the messages without ids, as the provider gets them.
 func wireOf(t testing.TB, messages []json.Value, patches map[string]schema.Patch) []string {
 	t.Helper()
 	var wire []string
@@ -142,8 +138,6 @@ func (f *sideSession) snapshot() store.Snapshot {
 	return snap
 }
 
-// worked returns a session that has freed space: it has 40 steps with outputs, a todo list, applied
-// drops, and queued drops.
 func worked(t testing.TB) *harness {
 	h := newHarness(t)
 	n := 0
@@ -173,8 +167,8 @@ func worked(t testing.TB) *harness {
 	return h
 }
 
-// Defect D5 (docs/defects.md): a fork begins with its original's wire, byte for byte. Without copies of the original's
-// edits, it would begin with everything that the original has dropped.
+// Defect D5 (docs/defects.md): a fork begins with its original's wire, byte for byte. Without the original's edits,
+// all dropped content would come back.
 func TestDefectD5ForkBeginsWithTheWireOfItsOriginal(t *testing.T) {
 	for _, at := range []string{"the end", "the middle", "before the drops"} {
 		t.Run(at, func(t *testing.T) {
@@ -222,7 +216,7 @@ func equalSnapshots(a, b store.Snapshot) bool {
 	return a.Session == b.Session && slices.Equal(a.Units, b.Units) && slices.Equal(a.Edits, b.Edits) && slices.Equal(a.Queued, b.Queued)
 }
 
-// Drops that are queued in the original are also queued in the fork. Its first bust applies them.
+// The fork's first bust applies the drops that are queued in the original.
 func TestForkInheritsQueuedDrops(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
@@ -248,7 +242,7 @@ func TestForkInheritsQueuedDrops(t *testing.T) {
 	}
 }
 
-// The fork has the system prompt of its original, including the old date.
+// The fork's prompt also has the old date.
 func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	h := turn(t)
 	first := h.ask("A\nToday's date: 1")
@@ -264,8 +258,7 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// Thinking stays valid in the fork, because the prompt before it is the same. Thinking that a bust has
-// removed stays removed.
+// The prompt before the thinking is the same in the fork. Thinking that a bust has removed stays removed.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -299,9 +292,8 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// After the copied messages, a fork may hold new answers that no pass has seen. Their prompts may have been the raw
-// array, because the host was away, or a wire whose head was lost with the database. So the usages of these answers
-// say nothing about the size of the next prompt.
+// After the copied messages, a fork may hold answers that no pass has seen. Their requests may have been the raw
+// array, or a wire with a head that is lost. So their usages say nothing about the next prompt.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	for name, c := range map[string]struct{ words, usage, least, most int }{
 		"of a head that is lost": {4_000, 2_000, 50_000, 200_000},
@@ -326,7 +318,6 @@ func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	}
 }
 
-// A fork of a fork begins like the original, and so does a second fork of one session.
 func TestForksOfForks(t *testing.T) {
 	h := worked(t)
 	n := len(h.messages)
@@ -353,7 +344,7 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// The user forks a fork, at a message before the harness's compaction. So the first session has seen more of the copied
+// The user forks a fork, at a message before the harness's compaction. The first session has seen more of the copied
 // messages than its fork. If the harness names the fork as the original, the fork's newer decisions apply.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
@@ -370,8 +361,7 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	}
 }
 
-// A similar session that is not a copy inherits nothing. If a copy differs from its original, it inherits nothing for
-// the first message that differs, and nothing for later messages.
+// A similar session that is no copy inherits nothing. From the first message that differs, a copy inherits nothing.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {
@@ -421,9 +411,8 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	}
 }
 
-// In some sessions the tags do not follow the order of the messages, or the newest pass has not seen everything
-// that the user forks. Even then the fork begins with the wire of its original: nothing that was dropped there
-// comes back.
+// Tags may not follow the order of the messages, or the newest pass may not have seen all copied messages. Even then,
+// the fork begins with its original's wire.
 func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	late := func(h *harness) { // the text of the aborted answer is stored late
 		h.messages[2] = json.Value(strings.Replace(string(h.messages[2]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
@@ -480,8 +469,8 @@ func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// If the user types a prompt while the model works, OpenCode wraps it in a reminder for one step only. The
-// fork holds the prompt as the user typed it.
+// If the user types a prompt while the model works, OpenCode wraps the prompt for one step in a reminder. The fork
+// holds the prompt as the user typed it.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
 	h := turn(t)
 	plain := len(h.messages)
@@ -509,8 +498,7 @@ func TestForkAfterAWrappedPrompt(t *testing.T) {
 	}
 }
 
-// A subagent is not a fork: two subagents that are started at once begin with
-// the same messages.
+// Two subagents that start together begin with the same messages.
 func TestSubagentsInheritNothing(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
@@ -522,8 +510,7 @@ func TestSubagentsInheritNothing(t *testing.T) {
 	}
 }
 
-// A fork that begins while the database is locked still begins with its
-// original's wire. It is stored with the next pass.
+// Even while the database is locked, a fork begins with its original's wire. The next pass stores the fork.
 func TestForkWhileTheDatabaseIsBusy(t *testing.T) {
 	for _, isCalled := range []bool{false, true} { // a call of ctx_reduce stores the units before the first pass
 		h := worked(t)
@@ -553,7 +540,6 @@ func TestForkWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// lockDatabase lets another program hold the write lock until release.
 func lockDatabase(t *testing.T, h *harness) (release func()) {
 	t.Helper()
 	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(h.dir, "magicctx.db")))
@@ -576,7 +562,6 @@ func lockDatabase(t *testing.T, h *harness) (release func()) {
 	}
 }
 
-// A fork begins like its original. This test forks random sessions, with random drops and busts, at random places.
 func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHarness(t)
@@ -619,15 +604,15 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. If an event has told the host of that answer, and
-// the same prompt precedes it in the fork, its thinking stays valid there.
+// The user forks the original before a pass has seen its newest answer. If the fork has the same prompt, and an event
+// has reported the answer, its thinking stays valid.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		// The harness compacts the original after the answer, and the fork is made from before the compaction.
+		// After the answer, the harness compacts the original. The fork begins before this compaction.
 		compacts bool
 		want     []string
 	}{

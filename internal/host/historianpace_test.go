@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// countingRuns returns a good historian that counts its runs.
 func countingRuns(t *testing.T) (h *harness, runs *atomic.Int32) {
 	runs = new(atomic.Int32)
 	return answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -23,8 +22,6 @@ func countingRuns(t *testing.T) (h *harness, runs *atomic.Int32) {
 	}), runs
 }
 
-// readOn adds a step of the model in the middle of a turn, and runs a pass. The step has an output of the given number
-// of words.
 func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation {
 	h.t.Helper()
 	h.clock.Advance(time.Second)
@@ -34,8 +31,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, a published compartment is shown only at the force level. Until then, the usage stays high. This must
-// not start another run with each further step.
+// In a long turn, a published compartment is shown only at the force level. Until then, the high usage must not start
+// a run with each step.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -58,7 +55,6 @@ func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	}
 }
 
-// After a bust, the pressure from before it is no reason for a run.
 func TestPressureThatABustHasRelievedIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -93,7 +89,6 @@ func TestOneRunFollowsAnother(t *testing.T) {
 	}
 }
 
-// If a user leaves the harness during a run, the run must not publish an extract for that reason.
 func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	h := answering(t, good)
 	h.runAgent = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
@@ -118,8 +113,8 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// If a pass publishes an extract before a slow historian answers, the historian's run counts as a failure, and the
-// status says why.
+// A pass publishes an extract before a slow historian answers. The late run counts as a failure, and the status says
+// why.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 8)

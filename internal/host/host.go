@@ -35,51 +35,41 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Options configure a host.
 type Options struct {
-	Store *store.Store
-	Clock clock.Clock
-	Log   *slog.Logger
-	// LoadConfig reads the configuration of a directory.
+	Store      *store.Store
+	Clock      clock.Clock
+	Log        *slog.Logger
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
-	// DisabledAt returns the file:line of the setting that switches magicctx off for a directory. It may be nil.
+	// DisabledAt returns the file:line that switches magicctx off for a directory, and may be nil.
 	DisabledAt func(schema.Harness, string) string
-	// Conflicts lists those settings of the harness that cannot work beside magicctx in a directory. If one of them
-	// loads another plugin that rewrites the same messages, the host does not work for the directory, and competitor is
-	// the reason. If Conflicts is nil, the host looks for no conflicts.
+	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
+	// same messages, the host does not work, and competitor is the reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
-	// Identify finds the identity of the project in a directory, and may take seconds (project.Identify). If it is nil,
-	// as in a replay, each directory counts as a project of its own.
+	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a separate
+	// project.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
-	// shows only messages that are in memory.
+	// If RawHistory is nil, ctx_expand shows only messages in memory.
 	RawHistory *rawhistory.Reader
-	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there is no index.
+	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// Embeds looks up the environment variables that lead to the user's files, because these files may configure a
-	// service for vectors. If it is nil, as in a replay, there are no vectors.
+	// Embeds looks up environment variables, because they lead to the user's files, which may configure an embedding
+	// service. If it is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
-	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
-	// that harness gets no markers.
+	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers
-	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second. If a
-	// pass's decisions were not stored in time, the next pass makes them again.
+	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second.
 	CommitTimeout time.Duration
-	// Summarises switches the historian on. A replay of a trace without recorded runs leaves it off.
+	// A replay of a trace without recorded runs leaves Summarises off.
 	Summarises bool
-	// Dreams switches the dreamer's schedule on.
-	Dreams bool
-	// OnBattery reports whether the machine runs on its battery. If it is nil, the machine counts as on mains power.
+	Dreams     bool
+	// If OnBattery is nil, the machine counts as on mains power.
 	OnBattery func(context.Context) bool
-	// Cassette answers in place of the harness's hidden agents; nil asks the harness.
-	Cassette agent.Cassette
-	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
-	// edits. A replay uses it to show them. If it is nil, nothing is called.
+	Cassette  agent.Cassette
+	// Taken gets the edits that a stored pass has added, and may be nil. A replay shows these edits.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
-// A Host answers the hooks of all harness processes of a user. Its methods are
-// safe for concurrent use. Calls for the same session wait for each other.
+// A Host's methods are safe for concurrent use. Calls for the same session wait for each other.
 type Host struct {
 	Options
 	guard      *store.Guard
@@ -101,11 +91,10 @@ type Host struct {
 	dreamer    *dream.Dreamer
 	passes     *pass.Engine
 	tools      *tool.Tools
-	// damageTold means that some client has already been told about a damaged database.
+	// damageTold is true after some client was told about a damaged database.
 	damageTold atomic.Bool
 }
 
-// New returns a host over an open store.
 func New(o Options) *Host {
 	h := &Host{
 		Options: o, guard: store.NewGuard(o.Log, cmp.Or(o.CommitTimeout, commitTimeout)), clients: client.NewRegistry(o.LoadConfig),
@@ -143,7 +132,7 @@ func New(o Options) *Host {
 	h.index = indexing.NewKeeper(indexing.Options{Dir: o.IndexDir, Sessions: h.sessions, Background: h.background, Embeddings: embeddings, Log: o.Log})
 	h.recaller = recall.New(recall.Options{Dir: o.IndexDir, Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, Log: o.Log})
 	h.checks = checks.New(checks.Options{Store: o.Store, Guard: h.guard, Background: h.background, Clock: o.Clock, IndexDir: o.IndexDir, Log: o.Log})
-	// The table of the features. A new feature needs a row here.
+	// A new feature needs a row here.
 	features := []pass.Feature{
 		h.learner.Feature(),
 		h.history.Feature(),
@@ -180,7 +169,6 @@ func New(o Options) *Host {
 	return h
 }
 
-// adopt assigns the rows of a directory to the project that was found for it.
 func (h *Host) adopt(ctx context.Context, directory, identity string) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
@@ -195,15 +183,12 @@ func (h *Host) Stop(ctx context.Context) {
 	h.recaller.Close()
 }
 
-// Agents returns the runner of the hidden agents.
 func (h *Host) Agents() *agent.Runner { return h.agents }
 
-// Disconnected forgets a client.
 func (h *Host) Disconnected(c client.Client) {
 	h.clients.Forget(c)
 }
 
-// Transform runs a pass.
 func (h *Host) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -212,7 +197,6 @@ func (h *Host) Transform(ctx context.Context, c client.Client, p schema.Transfor
 	return h.passes.Transform(ctx, c, key, p)
 }
 
-// System returns the system prompt of a session.
 func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParams) (schema.SystemResult, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -221,7 +205,6 @@ func (h *Host) System(ctx context.Context, c client.Client, p schema.SystemParam
 	return h.prompts.System(ctx, c, key, p)
 }
 
-// ToolExecute runs a tool of the model.
 func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -230,8 +213,8 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// CommandExecute runs a command of the user. If the client names a harness, the command runs on behalf of a shim of that
-// harness, because a command may ask the harness for models and agents.
+// A command may ask the harness for models and agents. If the client names a harness, the command runs on behalf of a
+// shim of that harness.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	if p.Harness != "" {
 		shims := h.clients.WithOpen(p.Harness, p.Directory, c)
@@ -248,28 +231,24 @@ func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.Com
 	return h.tools.Execute(ctx, c, key, p)
 }
 
-// Keep notes which pieces of a session the user wants to keep.
 func (h *Host) Keep(ctx context.Context, _ client.Client, p schema.KeepParams) (schema.KeepResult, error) {
 	return h.tools.Keep(ctx, p)
 }
 
-// Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
+// Status takes no session's lock, so it never waits for a pass.
 func (h *Host) Status(ctx context.Context, _ client.Client, _ schema.StatusParams) (schema.StatusResult, error) {
 	return h.status.Status(ctx)
 }
 
-// SessionStatus reports on one session.
 func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	return h.status.Session(ctx, p)
 }
 
-// Subscribe registers a client. From then on, the client gets the status of each matching session: after each pass,
-// and as soon as the usage of the pass's answer is known.
+// The client gets the status of each matching session after each pass, and when the answer's usage is known.
 func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
 	return schema.Empty{}, h.clients.Subscribe(c, p)
 }
 
-// key returns the store's key for a client's session.
 func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	harness, err := h.clients.Harness(c)
 	if err != nil {
@@ -281,6 +260,6 @@ func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	return store.Key{Harness: harness, Session: session}, nil
 }
 
-// commitTimeout bounds the wait for another program's lock on the database. It is short because the user
-// waits for the pass. If this pass cannot store its decisions, the next one does.
+// The user waits for the pass, so the wait for another program's lock is short. If this pass cannot store its
+// decisions, the next pass makes them again.
 const commitTimeout = time.Second

@@ -22,7 +22,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// harness is a small shim for a real host with a real store.
 type harness struct {
 	t        testing.TB
 	kind     schema.Harness
@@ -39,13 +38,12 @@ type harness struct {
 	told     int
 	lastWire string // the token of the newest request that left, or "" if it left without the host
 	patches  map[string]schema.Patch
-	// head is the newest head, and cut the number of messages that it covers.
-	head    []json.Value
-	cut     int
-	pinned  []string
-	changes []schema.SessionStatus
-	ctx     context.Context // the context of the passes
-	// limitsAsked is called when a pass asks for the limits of its model.
+	// cut is the number of messages that head, the newest head, covers.
+	head        []json.Value
+	cut         int
+	pinned      []string
+	changes     []schema.SessionStatus
+	ctx         context.Context // the context of the passes
 	limitsAsked func()
 	limitsErr   error    // the answer to such a question is this error, unless it is nil
 	shown       []string // the notices, each after its variant
@@ -79,8 +77,7 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	return h
 }
 
-// stop ends the host's background work before it closes the database, so that nothing writes to the directory any
-// longer.
+// Background work could write to the directory after the end of the test, so stop ends it first.
 func (h *harness) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -105,7 +102,6 @@ func (h *harness) start() {
 	}
 }
 
-// bothHarnesses runs a test once for each harness.
 func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
 	t.Helper()
 	for _, kind := range schema.Harnesses {
@@ -113,7 +109,6 @@ func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
 	}
 }
 
-// key returns the store's key for a session of the harness.
 func (h *harness) key(session string) store.Key {
 	return store.Key{Harness: string(h.kind), Session: session}
 }
@@ -123,7 +118,6 @@ func (h *harness) restart() {
 	h.start()
 }
 
-// ModelLimits, Show, Send and SessionChanged make the harness a Client.
 func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	if h.limitsAsked != nil {
 		h.limitsAsked()
@@ -153,18 +147,16 @@ func (h *harness) SessionChanged(status []byte) {
 	h.changes = append(h.changes, st)
 }
 
-// heard returns all statuses that the host has sent.
 func (h *harness) heard() []schema.SessionStatus {
 	h.host.background.Wait()
 	return h.changes
 }
 
-// add adds a message. The format is OpenCode's.
+// The format is OpenCode's.
 func (h *harness) add(format string, args ...any) {
 	h.messages = append(h.messages, h.inFormat(json.Value(fmt.Sprintf(format, args...))))
 }
 
-// inFormat returns a message of OpenCode in the format of the harness.
 func (h *harness) inFormat(message json.Value) json.Value {
 	switch h.kind {
 	case schema.HarnessOpenCode:
@@ -186,8 +178,7 @@ func (h *harness) inFormat(message json.Value) json.Value {
 	return nil
 }
 
-// askedModel is the model that the shim names with a pass, because only the messages of
-// OpenCode 1 name it.
+// Only the messages of OpenCode 1 name their model.
 func (h *harness) askedModel() *schema.Model {
 	if h.kind == schema.HarnessOpenCode {
 		return nil
@@ -200,7 +191,6 @@ func (h *harness) user(id, text string) {
 		`"parts":[{"id":"p-%s","type":"text","text":%q}]}`, id, h.clock.Now(), id, text)
 }
 
-// tool adds a finished assistant step with one tool call.
 func (h *harness) tool(id, output, finish string, promptTokens int) {
 	now := h.clock.Now()
 	h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"m","finish":%q,`+
@@ -208,8 +198,7 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform runs a pass as the shim would: it sends a delta, and the whole
-// array when the host asks for it.
+// transform sends a delta, and the whole array when the host asks for it.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head
@@ -246,7 +235,6 @@ func (h *harness) send(p schema.TransformParams) (schema.WireMutation, error) {
 	return h.host.Transform(h.ctx, h, p)
 }
 
-// pass runs transform, which must succeed.
 func (h *harness) pass() schema.WireMutation {
 	h.t.Helper()
 	m, err := h.transform()
@@ -256,7 +244,6 @@ func (h *harness) pass() schema.WireMutation {
 	return m
 }
 
-// wire lists the texts and results that the provider gets, one per line.
 func (h *harness) wire() string {
 	h.t.Helper()
 	var b strings.Builder
@@ -303,18 +290,15 @@ func (h *harness) drop(callID, ranges string) string {
 	return r.Output
 }
 
-// found is the output of a turn's first tool. It is large enough to be worth
-// dropping.
+// found is large enough to be worth dropping.
 var found = strings.TrimSpace(strings.Repeat("one ", 30))
 
-// turn returns a session of one turn with two tools, after its first pass.
 func turn(t *testing.T) *harness {
 	h := newHarness(t)
 	h.beginTurn()
 	return h
 }
 
-// beginTurn adds a turn with two tools, and runs the first pass of the next one.
 func (h *harness) beginTurn() {
 	h.user("u1", "find it")
 	h.pass()
@@ -325,8 +309,8 @@ func (h *harness) beginTurn() {
 	h.pass()
 }
 
-// In Pi, the user can leave a branch and come back to it, so its units stay known. A drop of such a unit must not be
-// queued: the status would count it as waiting, although /ctx-flush would free nothing with it.
+// In Pi, the user can leave a branch and return to it, so the host remembers the branch's units. The host must not
+// queue a drop of a missing unit, because no flush could free it.
 func TestPieceOfAnotherBranchNeedsNoDrop(t *testing.T) {
 	h := turn(t)
 	h.messages = append(h.messages[:1:1], h.messages[3:]...)
@@ -367,8 +351,7 @@ func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
 	}
 }
 
-// If the shim did not get the reply, it asks again. It must get the same text, and the drop must not be
-// queued twice.
+// If the shim did not get the reply, it asks again. The drop must not be queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	h := turn(t)
 	first := h.drop("call-1", "2,99")
@@ -406,7 +389,7 @@ func TestReduceTellsTheModelItsMistake(t *testing.T) {
 	}
 }
 
-// A pass that fails leaves no trace: the wire of the next pass is unchanged, and shows only what is stored.
+// The wire after a failed pass shows only what is stored.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -428,7 +411,7 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	}
 }
 
-// Without a store, every pass fails. When the store is back, the session continues as before.
+// When the store is back, the session continues.
 func TestInvariant13FailClosedOnStorage(t *testing.T) {
 	h := turn(t)
 	h.store.Close()
@@ -474,8 +457,7 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 	}
 }
 
-// Defect C6 (docs/defects.md): if a new date comes together with another change, the two cost one bust and
-// not two.
+// Defect C6 (docs/defects.md): a new date and another change together cost only one bust.
 func TestDefectC6DateChangesTogetherWithAnotherChange(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -563,8 +545,8 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 	}
 }
 
-// A subscriber gets a new status as soon as an answer reports its usage. Otherwise, the line under Pi's footer would
-// show the size of the previous request until the next pass.
+// Pi's status line shows the size of the newest request. Without a new status, the line would show the size of the
+// previous request until the next pass.
 func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	h := turn(t)
 	h.user("u3", "more")
@@ -578,8 +560,8 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A screen shows one session at a time. So a subscription to only one session ends the client's earlier subscriptions.
-// Otherwise, they would add up during a day on one screen.
+// A screen shows one session at a time. A subscription to only one session ends earlier ones, which would otherwise
+// add up during a day.
 func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	h := turn(t)
 	for _, session := range []string{testSession, "ses_other"} {
@@ -594,7 +576,6 @@ func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	}
 }
 
-// The panel comes with the status of one session. A status of all sessions leaves it out.
 func TestStatusOfASessionHasThePanel(t *testing.T) {
 	h := remembering(t)
 	if _, err := h.host.Subscribe(t.Context(), h, schema.SubscribeParams{Harness: "opencode", Session: testSession, Only: true}); err != nil {

@@ -15,11 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// patience is how long a test waits for an action that must end without help. On a busy machine, such an action takes
-// longer than usual.
+// A busy machine may need long for an action that must end without help.
 const patience = 20 * time.Second
 
-// returns fails the test if action does not return.
 func returns(t *testing.T, what string, action func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -34,8 +32,7 @@ func returns(t *testing.T, what string, action func()) {
 	}
 }
 
-// A repository's pattern has 2^60 ways to match. The rules that the pass runs match it against every tool and
-// path.
+// A repository's pattern has 2^60 ways to match. Rules match it against every tool and path.
 func TestHostileClonePatternsEndThePass(t *testing.T) {
 	hostile := []string{strings.Repeat("{,}", 60) + "x", "**/" + strings.Repeat("*a", 120) + "b", strings.Repeat("{a,", 80) + strings.Repeat("}", 80)}
 	h := newHarness(t)
@@ -53,8 +50,7 @@ func TestHostileClonePatternsEndThePass(t *testing.T) {
 	returns(t, "a pass", func() { h.pass() })
 }
 
-// stuck is a client whose catalogue does not answer and ignores the end of the call's context. It imitates any call
-// that never returns.
+// stuck is a client whose catalogue never answers, and ignores the end of the call's context.
 type stuck struct {
 	mute
 	asked, answer chan struct{}
@@ -66,7 +62,6 @@ func (c *stuck) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.M
 	return schema.ModelLimits{}, errors.New("too late")
 }
 
-// runStuck starts a pass that returns when the test ends.
 func runStuck(t *testing.T, s *Standby) {
 	t.Helper()
 	c := &stuck{asked: make(chan struct{}), answer: make(chan struct{})}
@@ -95,7 +90,6 @@ func TestHostileCloneCloseGivesUpOnAPassThatDoesNotReturn(t *testing.T) {
 	returns(t, "Close", s.Close)
 }
 
-// A call waits for a busy session only as long as the call's caller waits for the answer.
 func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -133,8 +127,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A Standby opens a failed store again, but has to wait for the running calls first. A call that never
-// returns must not block every initialize.
+// A Standby waits for the running calls before it opens a failed store again. A call that never returns must not
+// block every initialize.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -149,7 +143,6 @@ func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	})
 }
 
-// A pass that has missed its deadline stores nothing and says so.
 func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	h := newHarness(t)
 	h.user("msg_1", "one")
@@ -174,7 +167,6 @@ func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
 	}
 }
 
-// The error for a bad transform says what to do about it.
 func TestRefusedTransformsNameTheRemedy(t *testing.T) {
 	for _, test := range []struct {
 		params schema.TransformParams

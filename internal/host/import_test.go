@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
-// A session continues with the summaries of the TypeScript plugin. That plugin may have compacted the session as
-// OpenCode does. Then the array begins with the last prompt that the plugin has summarised.
+// If the TypeScript plugin has compacted the session, the array begins with the last prompt that it has summarised.
 func TestSessionGoesOnWithImportedSummaries(t *testing.T) {
 	for _, isCompacted := range []bool{false, true} {
 		h := newHarness(t)

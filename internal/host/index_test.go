@@ -20,7 +20,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// indexed returns the chunks of the index that have a term.
 func (h *harness) indexed(term string) (all []string) {
 	h.t.Helper()
 	x, err := index.OpenReadOnly(h.ctx, h.dir)
@@ -41,10 +40,8 @@ func (h *harness) indexed(term string) (all []string) {
 	return all
 }
 
-// keepsIndex lets the host keep an index, without waiting after a pass.
 func (h *harness) keepsIndex() { h.host.index.Dir, h.host.index.After = h.dir, time.Millisecond }
 
-// The index follows a running session.
 func TestPassesKeepTheIndexUpToDate(t *testing.T) {
 	h := newHarness(t)
 	db := rawhistorytest.NewOpenCode(t, h.readsStores())
@@ -61,7 +58,6 @@ func TestPassesKeepTheIndexUpToDate(t *testing.T) {
 	}
 }
 
-// New texts get vectors in the background, and ctx_search finds them by their meaning. A service that hangs delays no pass.
 func TestPassesGiveVectorsToNewTexts(t *testing.T) {
 	isAsked, mayAnswer := make(chan bool, 100), make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

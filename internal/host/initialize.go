@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Initialize opens a directory for a client. It reads the configuration again, and tells the client which
-// tools, commands and agents to register.
+// Initialize reads the configuration of a directory again, and tells the client which tools, commands and agents to
+// register.
 func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()
@@ -50,8 +50,7 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 	return r, nil
 }
 
-// SwitchedOff returns the reason that a client gets if magicctx is switched off. place is the file:line of
-// the setting.
+// place is the file:line of the setting.
 func SwitchedOff(place string) string {
 	return fmt.Sprintf("it is switched off in %s (enabled: false)", place)
 }
@@ -62,8 +61,7 @@ func blank() schema.InitializeResult {
 	}
 }
 
-// Offer returns the answer that a host with a store would give under this configuration. The Standby uses it
-// while it has no store.
+// While the Standby has no store, it answers with Offer.
 func Offer(cfg schema.Config) schema.InitializeResult {
 	r := blank()
 	offer(&r, cfg)

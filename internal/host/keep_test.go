@@ -13,8 +13,8 @@ func (h *harness) keepPieces(letGo bool, tags ...int) ([]schema.KeptUnit, error)
 	return r.KeptUnits, err
 }
 
-// If the user keeps a removed piece, it comes back word for word with the next bust, and not before, even if the host
-// is restarted in between. From then on, ctx_reduce cannot remove it until the user lets it go.
+// If the user keeps a removed piece, the next bust brings it back verbatim, even after a restart. From then on,
+// ctx_reduce cannot remove the piece.
 func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 	h := turn(t)
 	h.drop("call_1", "2")

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The head shows an outline of the files that the project's sessions read most. When a file changes, no steady pass shows
-// that. The next delta names the file as stale, and the next fold shows its new outline.
+// The head outlines the files that the project's sessions read most. When a file changes, a steady pass shows no
+// change. The next delta names the file as stale, and the next fold outlines it again.
 func TestHeadOutlinesKeyFiles(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, good)
@@ -53,7 +53,6 @@ func TestHeadOutlinesKeyFiles(t *testing.T) {
 	})
 }
 
-// By default, no file is outlined. If only sessions of another project have read a file, this project's head does not show it.
 func TestKeyFilesAreOffByDefaultAndOfOneProject(t *testing.T) {
 	for name, isOn := range map[string]bool{"off": false, "of another project": true} {
 		h := answering(t, good)
@@ -74,7 +73,6 @@ func TestKeyFilesAreOffByDefaultAndOfOneProject(t *testing.T) {
 	}
 }
 
-// opensProject connects a harness in the directory, and gives the host an index.
 func opensProject(t *testing.T, h *harness) {
 	t.Helper()
 	h.host.history.IndexDir = h.dir
@@ -87,7 +85,6 @@ func writeKeyFile(t *testing.T, h *harness, source string) {
 	must(t, os.WriteFile(filepath.Join(h.project, "a.go"), []byte(source), 0o600))
 }
 
-// readsKeyFile adds sessions of a project that have read the file.
 func readsKeyFile(t *testing.T, h *harness, identity string) {
 	t.Helper()
 	x, err := index.Open(h.ctx, h.dir)

@@ -19,7 +19,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// withMarkers returns an empty session that sets markers, and the harness's own store.
 func withMarkers(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	home := t.TempDir()
 	db = rawhistorytest.NewOpenCode(t, home)
@@ -32,14 +31,13 @@ func withMarkers(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	return h, db
 }
 
-// keep puts the messages into the harness's own store.
 func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Add(testSession, h.messages)
 	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // each answer is newer than its prompt
 }
 
-// marked returns a session that sets markers, after its historian has published. It also returns the harness's own
-// store. The next bust shows the compartments.
+// marked returns a session whose historian has published, and the harness's own store. The next bust shows the
+// compartments.
 func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
 	h.talkLong()
@@ -50,7 +48,6 @@ func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	return h, db
 }
 
-// bust runs a pass with a bust that the user asked for, and waits until the pass's background work has ended.
 func (h *harness) bust() {
 	h.t.Helper()
 	h.flush()
@@ -70,7 +67,6 @@ func (h *harness) marks(db *rawhistorytest.OpenCode) (all []opencodedb.Marker) {
 	return all
 }
 
-// A setMarker is the record of a marker that is set.
 type setMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -78,7 +74,6 @@ type setMarker struct {
 
 func (m setMarker) isSet() bool { return m.BoundaryMessageID != "" }
 
-// recordedMarkers are the records of the session's markers.
 type recordedMarkers struct {
 	pendingText string
 	pending     struct {
@@ -106,7 +101,6 @@ func (h *harness) recorded() recordedMarkers {
 	return all
 }
 
-// reread replaces the array with the array that the harness delivers if the marker is set at a boundary.
 func (h *harness) reread(m opencodedb.Marker) {
 	h.t.Helper()
 	at := slices.IndexFunc(h.messages, func(raw json.Value) bool { return transcript.OpenCode{}.Decode(raw).Key == m.Boundary })
@@ -147,8 +141,8 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	}
 }
 
-// The head pins the prompt that the model is answering, and a small prompt before it. So the marker stands
-// before both, although the head also covers a part of the turn.
+// The head pins the prompt that the model is answering, and a small prompt before it. The marker must stand before
+// both, although the head covers a part of the turn.
 func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	h, db := withMarkers(t)
 	h.talk(0, 4, 50, 1000)
@@ -191,7 +185,7 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 }
 
-// If markers are switched off, a session gets its whole array back when the harness starts.
+// The harness delivers its whole array again at its next start.
 func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	h, db := marked(t)
 	h.bust()
@@ -206,8 +200,8 @@ func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	}
 }
 
-// A crash between the writes to the two stores leaves a marker without a record, or a record without its rows. At the
-// next start the host removes either of them, and the next publication sets a marker again.
+// A crash between the two stores' writes leaves a marker without a record, or a record without rows. At its start,
+// the host removes either, and the next publication sets a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	t.Run("torn", func(t *testing.T) {
 		h, db := marked(t)
@@ -246,8 +240,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 	})
 }
 
-// The host does not change a database of another OpenCode release. The marker waits, and the status names the
-// reason.
+// Another OpenCode release may use its database differently. So the marker waits, and the status names the reason.
 func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	h, db := marked(t)
 	db.Exec(`INSERT INTO migration VALUES ('20990101000000_later', 1)`)

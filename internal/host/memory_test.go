@@ -18,14 +18,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// learning answers as a historian that learns a fact.
 func learning(p schema.AgentRunParams) (string, error) {
 	text, err := good(p)
 	fact := "<facts><NAMING>\n* [" + historiantest.RangeOf(p.Prompt).String() + "] \"Please do\" begins prompts\n</NAMING></facts>"
 	return strings.Replace(text, "<facts></facts>", fact, 1), err
 }
 
-// remembering returns a session whose head shows the memory 1.
 func remembering(t *testing.T) *harness {
 	t.Helper()
 	h := answering(t, learning)
@@ -38,8 +36,7 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits changes memories as the user does on the command line, while the host runs. The host notices the change a
-// second later.
+// edits changes memories as the command line does. The host notices the change a second later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {
@@ -56,8 +53,8 @@ func (h *harness) forgets(id int64) {
 	})
 }
 
-// The head of a session shows a memory, and the user deletes it (magicctx-host memory rm). After /ctx-flush, the delta says so,
-// because the baseline still shows the memory until the next fold.
+// The head shows a memory that the user then deletes (magicctx-host memory rm). The baseline keeps the memory until
+// the next fold, so the delta names the deletion.
 func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	h := remembering(t)
 	project := h.row().Project
@@ -95,7 +92,6 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	}
 }
 
-// If memories are switched off, the head has neither their section nor their changes.
 func TestNoMemoryIfSwitchedOff(t *testing.T) {
 	h := remembering(t)
 	h.forgets(1)
@@ -114,7 +110,6 @@ func TestNoMemoryIfSwitchedOff(t *testing.T) {
 	}
 }
 
-// memory calls ctx_memory. Each call has an id of its own.
 func (h *harness) memory(args string) string {
 	h.t.Helper()
 	return h.callAs(fmt.Sprint("memory", len(args), args), transcript.MemoryTool, args)
@@ -173,9 +168,8 @@ func TestMemoryFlow(t *testing.T) {
 	}
 }
 
-// A memory reaches a prompt when the prompt's prefix is gone, or after /ctx-flush, and never in a steady pass. This
-// holds for a memory of the session itself, and for a memory that the user adds on the command line while the host
-// runs.
+// A memory reaches a prompt when its prefix is gone, or after /ctx-flush, and never in a steady pass. This holds for
+// memories of the session and for memories from the command line.
 func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -229,8 +223,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// The baseline shows a memory, and the user archives it. When the user restores it, the delta shows it as updated. If
-// its text changes later, the delta names the new source.
+// The baseline shows a memory, the user archives it, and the delta shows its restoration as an update. If its text
+// changes later, the delta names the new source.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -256,7 +250,7 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	}
 }
 
-// A note belongs to its session. A note with a condition belongs to the session's project.
+// Without a condition, a note belongs to its session, otherwise to the session's project.
 func TestNotes(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -285,7 +279,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// While the project is not known, for example after a transient failure, nothing is stored under another project.
+// A transient failure may hide the project. Nothing may be stored under another project.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -298,7 +292,7 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
-// The first call of a session comes while git still looks for the project. The call waits, and is not refused.
+// git still looks for the project.
 func TestFirstCallWaitsForTheProject(t *testing.T) {
 	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
 		h := newHarness(t)
@@ -331,7 +325,6 @@ func TestFirstCallWaitsForTheProject(t *testing.T) {
 	}
 }
 
-// With memory.review, what a model writes reaches a prompt only after the user has accepted it.
 func TestMemoryWaitsForReview(t *testing.T) {
 	h := newHarness(t)
 	h.config.Memory.Review = true
@@ -370,7 +363,6 @@ func TestMemoryWaitsForReview(t *testing.T) {
 	}
 }
 
-// After a fold, the head reminds the model of its open notes.
 func TestHeadRemindsOfNotes(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -381,8 +373,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// A memory is in the first request of each new session of its project. A subagent does not get it, and neither does a
-// fork whose prefix the provider still has. A fork of a session whose head shows the memory begins with that head.
+// Each new session of the project shows the memory in its first request. A subagent does not get it, and neither does
+// a fork whose prefix is still cached.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {
@@ -422,8 +414,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// If a model changes a memory of the user by the words of a web page, or merges the two, the source of the result is
-// the page. Otherwise, the head would show the page's words without a notice.
+// A model may change a memory of the user by the words of a web page, or merge both. Then the source must be the
+// page: otherwise, the head would show the page's words without a notice.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()
@@ -452,7 +444,6 @@ func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	})
 }
 
-// sharesWithOther puts the session's project and git:other into a workspace.
 func (h *harness) sharesWithOther(categories ...string) {
 	h.t.Helper()
 	h.edits(func(e *memories.Editor) error { return e.SetWorkspace("w", categories) })
@@ -461,8 +452,8 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// Another project of the workspace shares its constraints. The head shows these constraints and nothing else of that
-// project. When they are no longer shared, the delta says that they are removed.
+// The head shows only the shared constraints of another project. When they are no longer shared, the delta says that
+// they are removed.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

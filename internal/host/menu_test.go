@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// choose runs /ctx-menu, and returns its page.
 func (h *harness) choose(arguments string) *schema.Page {
 	h.t.Helper()
 	r, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: "ctx-menu", Arguments: arguments})
@@ -34,8 +33,6 @@ func (h *harness) choose(arguments string) *schema.Page {
 	return r.Page
 }
 
-// The user walks through the menu: memories of this project are shown, edited, archived and restored, others are not, and
-// a finding of a search leads to its message.
 func TestMenu(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -87,7 +84,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// A database that somebody else has prepared must not reach the terminal. But the text that the user edits stays whole.
+// Escape sequences in a prepared database must not reach the terminal, but a text for editing stays whole.
 func TestHostileDatabaseInTheMenu(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -125,8 +122,8 @@ func TestHostileDatabaseInTheMenu(t *testing.T) {
 	}
 }
 
-// The half of a plugin in a terminal is a client without a harness. Its commands run on behalf of the shim that has the
-// directory open; without such a shim, or if the shim is of another harness, they are refused.
+// The plugin in a terminal is a client without a harness, whose commands run on behalf of a shim. They are refused if
+// no shim of the right harness has the directory open.
 func TestCommandOfATerminal(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

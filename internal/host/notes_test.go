@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// waits returns a session with a project on the disk, whose notes are tested after each pass.
 func waits(t *testing.T, kind schema.Harness) *harness {
 	t.Helper()
 	h := newHarnessOf(t, kind)
@@ -25,8 +24,8 @@ func waits(t *testing.T, kind schema.Harness) *harness {
 
 func (h *harness) testsNotes() { h.host.checks.After, h.host.checks.IndexDir = time.Millisecond, h.dir }
 
-// A note waits for a file. When the file is there, the model is told once, at the end of new content, in whichever session
-// of the project comes first. The note is data, and the prefix stays cached.
+// The model is told once, at the end of new content, in the first session of the project that has new content. The
+// note is data, and the prefix stays cached.
 func TestReadyNoteIsToldOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := waits(t, kind)
@@ -78,7 +77,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// The model is not told of a ready note of another project. Subagents are told of no note at all.
+// Subagents are told of no note at all.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)
@@ -104,7 +103,6 @@ func TestReadyNoteStaysInItsProject(t *testing.T) {
 	}
 }
 
-// If a condition looks testable but is not, it is refused, and the error names the testable forms.
 func TestWrongConditionIsExplained(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	got := h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"x","condition":"file: ../secret"}`)

@@ -13,8 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Each message is always in the tail, or in a compartment that the head shows: after publications, restarts,
-// reverts, flushes and pauses, and in a fork.
+// Each message is always in the tail, or in a compartment that the head shows.
 func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	t.Parallel()
 	heads, forks := 0, 0
@@ -72,8 +71,7 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	}
 }
 
-// checkTail asserts that the stored compartments have no gap from the first message to the last one that is
-// cut off, and that the head shows them.
+// The head must show contiguous compartments from the first message to the last one that is cut off.
 func (h *harness) checkTail(rt *rapid.T) {
 	if h.cut == 0 {
 		if len(h.head) > 0 {
@@ -110,7 +108,6 @@ func (h *harness) checkTail(rt *rapid.T) {
 	}
 }
 
-// endsAt reports whether a compartment ends with this message.
 func endsAt(rows []chronicle.Compartment, ordinal int, key string) bool {
 	for _, r := range rows {
 		if r.End == ordinal && chronicle.LastKey(r.Keys) == key {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop adds a turn in which the model asks to drop its first result. The newest prompt has the given size, and
-// the next pass is the fourth one. Reading and writing cost the same: $1000 for a million tokens.
+// readyToDrop adds a turn in which the model asks to drop its first result. The next pass is the fourth one. Reading
+// and writing both cost $1000 for a million tokens.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
@@ -24,8 +24,7 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// A prompt cannot be larger than the window, even without magicctx. So tokens beyond the window are no saving. If they
-// counted, the notices of a long session would promise more than the status shows later.
+// Even without magicctx, no prompt can be larger than the window. So tokens beyond the window are no saving.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}
@@ -43,7 +42,6 @@ func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	}
 }
 
-// The user gets one notice of each bust: the content that was removed, and the saving.
 func TestBustIsToldOnce(t *testing.T) {
 	for _, notices := range [][]string{{"busts", "troubles"}, {"busts"}, {"troubles"}, {}} {
 		t.Run(strings.Join(notices, " and "), func(t *testing.T) {
@@ -58,8 +56,8 @@ func TestBustIsToldOnce(t *testing.T) {
 			}
 			var want []string
 			if slices.Contains(notices, "busts") {
-				// This request saves the price of reading the removed tokens, which is $1000 for a million. The prompt
-				// grows by 50,000 tokens a request, so the next bust may come with the next one.
+				// This request does not read the removed tokens, at $1000 for a million. The prompt grows by 50,000
+				// tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
 				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s with this request",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
@@ -74,7 +72,6 @@ func TestBustIsToldOnce(t *testing.T) {
 	}
 }
 
-// The notice of a bust names the messages that a summary has replaced, and says that the summary has taken what the user keeps.
 func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
@@ -93,7 +90,6 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	}
 }
 
-// The user gets one notice that the historian fails, after its second failure in a row.
 func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		for _, notices := range [][]string{{"troubles"}, {"busts"}} {

@@ -11,10 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// big is a tool output of about 6,000 tokens.
 var big = strings.Repeat("one two three\n", 1_500)
 
-// nudge returns the record of the reminders that the model has got.
 func (h *harness) nudge() store.NudgeRow {
 	h.t.Helper()
 	n, err := h.store.Nudge(h.t.Context(), h.key(testSession))
@@ -24,8 +22,7 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// read lets the model call a tool, in answer to a prompt of promptTokens tokens. It returns the note that the
-// next pass puts at the end of the output.
+// read returns the note that the next pass puts at the end of the output.
 func (h *harness) read(id, output string, promptTokens int) string {
 	h.t.Helper()
 	h.tool(id, output, "tool-calls", promptTokens)
@@ -33,7 +30,6 @@ func (h *harness) read(id, output string, promptTokens int) string {
 	return h.newestNote()
 }
 
-// newestNote returns the text that the host has put at the end of the newest message.
 func (h *harness) newestNote() string {
 	h.t.Helper()
 	raw := h.messages[len(h.messages)-1]
@@ -48,8 +44,8 @@ func (h *harness) newestNote() string {
 	return note
 }
 
-// reading returns a session whose model has read a lot. The window is 100,000 tokens, of which 65,000 are
-// below the threshold. There are four outputs of 6,000 tokens each, of which three can be dropped.
+// The window is 100,000 tokens, of which 65,000 are below the threshold. Of four outputs of 6,000 tokens each, three
+// can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -60,11 +56,10 @@ func reading(t *testing.T, promptTokens int) *harness {
 	return h
 }
 
-// tones are words of the reminders, one for each reminder, in the order in which a session gets them.
+// tones are words of the reminders, from the mildest to the most urgent.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
-// A model that never drops anything gets each reminder once, even if the host restarts before each step. Each reminder
-// names the oldest outputs that the model can drop.
+// The host restarts before each step.
 func TestModelIsToldOnceATone(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -96,7 +91,7 @@ func TestModelIsToldOnceATone(t *testing.T) {
 	}
 }
 
-// The result of ctx_reduce gets no note. After it, the tones begin again with the mildest.
+// After ctx_reduce, the tones begin again with the mildest.
 func TestDroppingBeginsAnew(t *testing.T) {
 	h := reading(t, 55_000)
 	if h.nudge().Level == "" {
@@ -115,8 +110,7 @@ func TestDroppingBeginsAnew(t *testing.T) {
 	}
 }
 
-// A note may also stand at the end of the user's new words. But the host adds no note to a blank text, or to a text
-// that already holds a reminder.
+// The host adds no note to a blank text, or to a text that already holds a reminder.
 func TestNotesStandAtNewWordsAndOutputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		add  func(h *harness)
@@ -154,7 +148,6 @@ func TestModelWithoutToolIsToldNothing(t *testing.T) {
 	}
 }
 
-// When an output is dropped, its note disappears with it.
 func TestNoteIsDroppedWithItsOutput(t *testing.T) {
 	h := reading(t, 40_000)
 	if note := h.newestNote(); !strings.Contains(note, tones[0]) {
@@ -170,7 +163,6 @@ func TestNoteIsDroppedWithItsOutput(t *testing.T) {
 	}
 }
 
-// A pass adds a note while the database is locked. The note is the same after the lock and after a restart.
 func TestNoteOfABusyPassStays(t *testing.T) {
 	h := reading(t, 30_000)
 	unlock := h.lockDatabase()
@@ -184,8 +176,7 @@ func TestNoteOfABusyPassStays(t *testing.T) {
 	}
 }
 
-// In a window of 1M, the first reminder comes when a prompt has the size that the spending setting expects. It does not
-// wait until the prompt fills a certain part of the window.
+// In a window of 1M, the first reminder depends on the spending setting, and not on the share of the window.
 func TestReminderComesInALargeWindow(t *testing.T) {
 	first := make(map[schema.Spending]int)
 	for _, spending := range []schema.Spending{schema.SpendingFrugal, schema.SpendingBalanced, schema.SpendingGenerous} {

@@ -18,8 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession is a session of Pi with a small imitation of its shim. It has a separate connection to the host of the
-// embedded harness.
+// A piSession imitates the shim of Pi, on a second connection to the host of the embedded harness.
 type piSession struct {
 	*harness
 	id       string
@@ -36,7 +35,6 @@ func newPi(t *testing.T) *piSession {
 	return openPi(t, newHarness(t), testSession)
 }
 
-// openPi opens a session of Pi at the host of h. That host serves OpenCode as well.
 func openPi(t *testing.T, h *harness, id string) *piSession {
 	t.Helper()
 	p := &piSession{harness: h, id: id, model: schema.Model{Provider: "anthropic", ID: "m"}, patches: map[string]schema.Patch{}}
@@ -68,7 +66,6 @@ func (p *piSession) user(text string) {
 	p.clock.Advance(time.Second)
 }
 
-// call adds an answer with thinking and a tool call, and the tool's result.
 func (p *piSession) call(id, output string, promptTokens int) {
 	now := p.clock.Now()
 	p.add(`{"id":"assistant:%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"why %s","thinkingSignature":"sig-%s"},{"type":"toolCall","id":%q,"name":"read","arguments":{"path":%q}}],`+
@@ -115,7 +112,6 @@ func (p *piSession) ask(params schema.TransformParams) (schema.WireMutation, err
 	return p.host.Transform(p.t.Context(), p, params)
 }
 
-// wire returns the steps as they are sent.
 func (p *piSession) wire() []string {
 	p.t.Helper()
 	var wire []string
@@ -129,7 +125,6 @@ func (p *piSession) wire() []string {
 	return wire
 }
 
-// thinks lists the steps whose thinking is sent, by their place.
 func (p *piSession) thinks() (places []int) {
 	for i, raw := range p.wire() {
 		if strings.Contains(raw, "thinkingSignature") {
@@ -139,7 +134,6 @@ func (p *piSession) thinks() (places []int) {
 	return places
 }
 
-// system returns the system prompt of a turn that is about to begin.
 func (p *piSession) system(prompt string) string {
 	p.t.Helper()
 	r, err := p.host.System(p.t.Context(), p, schema.SystemParams{Session: p.id, Directory: "/p", Model: p.model, System: []string{prompt}})
@@ -157,7 +151,6 @@ func (p *piSession) event(format string, args ...any) {
 	}
 }
 
-// This test follows a session of Pi from the guidance to a drop of a call with its result.
 func TestPiSession(t *testing.T) {
 	p := newPi(t)
 	before := p.system("You are Pi.\nCurrent date: 2026-11-22")
@@ -207,7 +200,6 @@ func TestPiSession(t *testing.T) {
 	}
 }
 
-// If the model imitates a tag, the host removes it from the answer before Pi stores the answer.
 func TestPiTextComplete(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -218,7 +210,7 @@ func TestPiTextComplete(t *testing.T) {
 	}
 }
 
-// Both harnesses work through one host and one store, with equal session ids.
+// Both sessions have the same id.
 func TestPiAndOpenCodeDoNotMix(t *testing.T) {
 	h := newHarness(t)
 	p := openPi(t, h, testSession)
@@ -251,7 +243,6 @@ func TestPiAndOpenCodeDoNotMix(t *testing.T) {
 	}
 }
 
-// The messages of Pi name no model, so the shim names it.
 func TestPiModelSwitch(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -264,7 +255,6 @@ func TestPiModelSwitch(t *testing.T) {
 	}
 }
 
-// The event at the end of an answer reports its usage, its end, or the refusal of its request.
 func TestPiEvents(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -294,9 +284,8 @@ func TestPiEvents(t *testing.T) {
 	}
 }
 
-// Pi dates an answer by its beginning. If the next request begins before the report of a refusal arrives, its answer
-// has an earlier date than the refusal. Such an answer must end the overflow. Otherwise, one more pass would free
-// space.
+// Pi dates an answer by its beginning, so the next answer may have an earlier date than a refusal. That answer must
+// end the overflow, because one more pass would free space otherwise.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -330,9 +319,8 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the turn's first request
-// is sent with the new prompt, and the pass of this request begins a new preamble. All thinking that is bound to the
-// old prompt is removed from the wire.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the pass of the turn's
+// first request begins a new preamble. All thinking that is bound to the old prompt is then removed.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {
@@ -381,7 +369,6 @@ func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	}
 }
 
-// The host renews the date if the prefix is gone anyway.
 func TestPiDateIsRenewedAfterAPause(t *testing.T) {
 	for name, p := range map[string]*piSession{"bound": bindingPi(t), "free": newPi(t)} {
 		p.system("A\nCurrent date: 1")
@@ -403,7 +390,6 @@ func TestPiDateIsRenewedAfterAPause(t *testing.T) {
 	}
 }
 
-// changedPi returns a session of Pi with one turn. After that turn, the system prompt has changed.
 func changedPi(t *testing.T) *piSession {
 	t.Helper()
 	p := newPi(t)
@@ -415,8 +401,7 @@ func changedPi(t *testing.T) *piSession {
 	return p
 }
 
-// If the system prompt changes and the model does not bind its thinking, the next pass is a bust, even if the host was
-// killed before that pass.
+// The model does not bind its thinking, so a changed system prompt makes the next pass a bust.
 func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := changedPi(t)
@@ -452,8 +437,8 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
-// A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
-// and thinking, even after a message whose time Pi changes when it stores the message.
+// In Pi, a fork has its original's messages under the same keys. Pi changes the time of some messages when it stores
+// them.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")
@@ -481,8 +466,7 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
-// A compaction that keeps everything puts its summary before older messages, so the newest tag stands first.
-// Even then, a fork begins like its original.
+// A compaction that keeps everything puts its summary before older messages, so the newest tag is first.
 func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")

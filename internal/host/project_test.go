@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No pass waits for the identity of a project. Until the identity is known, the session learns no facts. From then on,
-// all directories of the project share the memories.
+// No pass waits for the identity of a project. While the identity is unknown, the session learns no facts. Later, all
+// directories of the project share the memories.
 func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	h := answering(t, learning)
 	type answer struct {
@@ -64,7 +64,6 @@ func TestProjectIsFoundOutsideOfPasses(t *testing.T) {
 	}
 }
 
-// The project is found while a session without an identity is running. Its next pass reads the memories.
 func TestProjectIsFoundDuringASession(t *testing.T) {
 	h := answering(t, learning)
 	h.talkLong()
@@ -86,7 +85,7 @@ func TestProjectIsFoundDuringASession(t *testing.T) {
 		t.Errorf("project %q, wire %s", h.row().Project, h.wire())
 	}
 
-	// The repository belongs to another user now, so git refuses it.
+	// git refuses a repository that belongs to another user.
 	h.identify = func(context.Context, string) (string, error) { return former, nil }
 	h.stop()
 	h.start()

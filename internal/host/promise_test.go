@@ -13,8 +13,7 @@ import (
 
 const vow = "We must update the changelog before the release."
 
-// promised returns a session that begins with a promise of the user. The historian chooses the sentences in chooses,
-// and adds a sentence that nobody has said.
+// The historian chooses the sentences in chooses, and adds a sentence that nobody has said.
 func promised(t *testing.T, kind schema.Harness, chooses string, settings ...func(*schema.Config)) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
@@ -35,8 +34,8 @@ func promised(t *testing.T, kind schema.Harness, chooses string, settings ...fun
 	return h
 }
 
-// The user says what must still happen. When that message is summarised, the head of the session shows the sentence
-// with its source, and so do the heads of new sessions of the project. No session of another project sees it.
+// When the user's message is summarised, the head shows the sentence with its source, also in new sessions of the
+// project. No session of another project sees the sentence.
 func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := promised(t, kind, "* 1")
@@ -82,7 +81,6 @@ func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	})
 }
 
-// After the end of a promise, /ctx-flush is enough: the delta says that it is closed.
 func TestDeltaTellsThatAPromiseIsClosed(t *testing.T) {
 	h := promised(t, schema.HarnessOpenCode, "* 1")
 	h.flush()
@@ -98,7 +96,6 @@ func TestDeltaTellsThatAPromiseIsClosed(t *testing.T) {
 	}
 }
 
-// If the historian chooses nothing, or memory is switched off, nothing is kept.
 func TestPromiseIsKeptOnlyIfItIsChosen(t *testing.T) {
 	for name, h := range map[string]*harness{
 		"nothing is chosen": promised(t, schema.HarnessOpenCode, "* none"),

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The harness has compacted the session. So uninstall must not warn of the size before the compaction, here 158k
-// tokens: without magicctx, the next prompt would have only 19k.
+// The harness has compacted the session, so its size without magicctx is now 19k and no longer 158k. uninstall must
+// warn only of the new size.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

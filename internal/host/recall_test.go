@@ -15,10 +15,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// recalls lets the host deliver lines from an index, and wait for the index as long as a slow machine needs.
+// A slow machine may need long to search the index, so Within is a minute.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
-// says stores messages of one text each in the index. The first has ordinal 1.
+// The first message has ordinal 1.
 func (h *harness) says(s index.Session, who index.Role, texts ...string) {
 	h.t.Helper()
 	x, err := index.Open(h.ctx, h.dir)
@@ -44,7 +44,6 @@ const recalledRule = "Never edit api/client_gen.go by hand, it comes from the Op
 
 var otherSession = index.Session{Harness: "opencode", ID: "ses_0", Project: project.OfDirectory("/p")}
 
-// knows returns a session of a project in which another session has a rule.
 func knows(t *testing.T, kind schema.Harness) *harness {
 	h := newHarnessOf(t, kind)
 	h.says(otherSession, index.User, recalledRule)
@@ -54,8 +53,7 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// A rule of another session is added once, at the result that names the rule's file. A restart does not change the
-// line.
+// The line stands at the result that names the rule's file, even after a restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -83,8 +81,7 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// A model gets no line from another project, and none about content that it sees. It gets no line in a subagent, or if
-// the user or the project wants none.
+// The session may not need a line: for example, the model sees the content, or the user wants no lines.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -133,7 +130,7 @@ func TestNoLineArrives(t *testing.T) {
 	}
 }
 
-// A line is data: it has no markup of ours, no control characters and no credentials, and it is short.
+// A line has no markup of ours, no control characters and no credentials, and is short.
 func TestLineIsData(t *testing.T) {
 	h := newHarness(t)
 	token := "gh" + "p_q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW"
@@ -152,8 +149,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and the lines that the model has followed. There are at least a few requests between two
-// lines.
+// The status counts the lines, and the lines that the model has followed. There are at least a few requests between
+// two lines.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")
@@ -178,7 +175,7 @@ func TestStatusCountsLines(t *testing.T) {
 	}
 }
 
-// A line may quote a message of the session itself if the head has replaced that message.
+// The head has replaced the message that the line quotes.
 func TestLineOfTheOwnSessionArrives(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a2", 3)
@@ -196,7 +193,6 @@ func TestLineOfTheOwnSessionArrives(t *testing.T) {
 	}
 }
 
-// If the index finds a line too late for a pass, the line is added to the next new content.
 func TestSlowIndexDelaysNoPass(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.host.recaller.Within = -1

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// inParts answers with one compartment for each ten messages. The texts begin with word.
+// The historian makes one compartment for each ten messages, with texts that begin with word.
 func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	return func(p schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
@@ -31,15 +31,13 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	}
 }
 
-// A scriptedHistorian answers with its current script.
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// If asked is not nil, each question is sent to it. The answer then waits for goOn or aborted.
+	// If asked is not nil, each question is sent to it, and the answer waits for goOn or aborted.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }
 
-// scripted returns a session without messages, and its historian.
 func scripted(t *testing.T) (*harness, *scriptedHistorian) {
 	script := &scriptedHistorian{}
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return script.answer(p) })
@@ -59,8 +57,7 @@ func scripted(t *testing.T) (*harness, *scriptedHistorian) {
 	return h, script
 }
 
-// summarised returns a session with compartments of ten messages, whose texts begin with
-// "Old". The head shows them.
+// The head shows compartments of ten messages, whose texts begin with "Old".
 func summarised(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	script.answer = inParts("Old")
@@ -78,7 +75,6 @@ func summarised(t *testing.T) (*harness, *scriptedHistorian) {
 	return h, script
 }
 
-// texts lists the texts of the compartments, for example "Old of 1-10".
 func (h *harness) texts() []string {
 	var all []string
 	for _, c := range h.compartments() {
@@ -87,7 +83,6 @@ func (h *harness) texts() []string {
 	return all
 }
 
-// hold makes the next questions wait until release is called.
 func (s *scriptedHistorian) hold() {
 	s.asked, s.goOn, s.aborted = make(chan schema.AgentRunParams, 8), make(chan struct{}), make(chan struct{})
 }
@@ -181,7 +176,6 @@ func TestRecompRefusesImpossibleRequests(t *testing.T) {
 	}
 }
 
-// A recomp that is cancelled in the middle changes nothing, and leaves no finished chunks in the store.
 func TestCancelledRecompChangesNothing(t *testing.T) {
 	h, script := summarised(t)
 	before := h.compartments()
@@ -216,7 +210,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	}
 }
 
-// smallChunks makes the historian's window small, so that a recomp has several chunks.
+// A small window of the historian gives a recomp several chunks.
 func (h *harness) smallChunks(t *testing.T) {
 	t.Helper()
 	h.config.Historian.Model = "small/model"
@@ -225,8 +219,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.pass() // this pass makes the session use the new configuration
 }
 
-// A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after
-// them, even before the session's first pass.
+// The next host continues after the finished chunks, even before the session's first pass.
 func TestKilledRecompGoesOn(t *testing.T) {
 	h, script := summarised(t)
 	before := h.texts()
@@ -269,7 +262,6 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	}
 }
 
-// If a bad historian answers a recomp, the old compartments stay, whatever the answer is.
 func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	for name, answer := range map[string]func(schema.AgentRunParams) (string, error){
 		"garbage": func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil },
@@ -295,8 +287,7 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// While a recomp waits for its model, passes go on as usual. At 80 % a run of the historian ends the recomp, and
-// the finished chunks stay.
+// At 80 % a run of the historian ends the recomp, and the finished chunks stay.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -331,8 +322,7 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert of messages after the recomp's range does not affect the recomp. A revert of a message that a compartment
-// covers ends the recomp.
+// Only a revert of a covered message ends the recomp.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("New")
@@ -357,13 +347,12 @@ func TestRevertDuringARecomp(t *testing.T) {
 	}
 }
 
-// revertFrom takes back all messages from an ordinal on.
 func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// The host tells the store of a revert even if the revert removes no compartment. Otherwise, a running historian would
-// publish a summary of messages that are gone, and the head would hide the messages that the user has written instead.
+// The host must tell the store of a revert even if no compartment is affected. Otherwise, a running historian would
+// publish a summary of reverted messages, which would hide the new messages.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -390,9 +379,8 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run has lost its lease, but continues with messages that another run has summarised. Then the harness compacts the
-// session, which hides these messages. The host must not mistake them for reverted messages, and withdraw the summary
-// that the head shows.
+// A run without a lease still reads messages that another run has summarised. Then the harness compacts the session,
+// which hides these messages. The host must not treat them as reverted, and withdraw the shown summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -420,8 +408,7 @@ func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	}
 }
 
-// The user reverts messages that a run is summarising. If the run answers before the host can end it, the store
-// rejects the answer.
+// The run answers before the host can end it.
 func TestStoreRefusesSummariesOfRevertedMessages(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")

@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// calls adds a step with one call, and runs the pass before the next step.
 func (h *harness) calls(id, tool, input, output string) {
 	h.t.Helper()
 	now := h.clock.Now()
@@ -24,14 +23,13 @@ func (h *harness) calls(id, tool, input, output string) {
 	h.pass()
 }
 
-// reads adds a step in which the model reads a file.
 func (h *harness) reads(id, file, output string) {
 	h.t.Helper()
 	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
 }
 
-// dropsReading returns a session in which the model read x.go in call-1, then many other files, and dropped the
-// first result. The newest pass is the bust that drops it.
+// The model reads x.go in call-1, then many other files, and drops the first result. The newest pass is the bust for
+// this drop.
 func (h *harness) dropsReading() {
 	h.t.Helper()
 	h.user("u1", "find it")
@@ -50,8 +48,7 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// The model asks to drop a result, the next bust drops it, and the model reads the file again. This counts as one
-// wrong removal.
+// A dropped result that the model soon reads again counts as one wrong removal.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -79,7 +76,6 @@ func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	})
 }
 
-// If the model reads the content again only much later, the removal was right.
 func TestLateReadingIsNoRegret(t *testing.T) {
 	for _, passes := range []int{19, 20} {
 		h := newHarness(t)
@@ -94,8 +90,7 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 	}
 }
 
-// A summary also removes the messages that it replaces. If the model reads these messages again with ctx_expand, that
-// is regret.
+// A summary also removes messages, so an expansion with ctx_expand is regret.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -113,7 +108,7 @@ func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	}
 }
 
-// Whether a rule has caused too much regret is decided for a project as a whole, and has no effect on other projects.
+// Regret of a rule in one project has no effect on other projects.
 func TestRegretBelongsToTheProject(t *testing.T) {
 	h := newHarness(t)
 	for i, s := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented is a session in a window of 1,000,000 tokens. In one long turn, each of its steps reads an output of
-// a thousand words. Then the model asks to drop the tags 2 to dropped, or none if dropped is 0.
+// rented is a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
+// words. If dropped is not 0, the model asks to drop the tags 2 to dropped.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending
@@ -36,8 +36,7 @@ func (h *harness) step(i int) {
 	h.pass()
 }
 
-// bustFor returns the number of the first pass that busts for this cause, and the price of the bust. Without such
-// a pass, the number is 0.
+// bustFor returns the first pass that busts for this cause, or 0, and the price of the bust.
 func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPrice) {
 	for _, p := range h.journal() {
 		if p.Cause == string(cause) && p.Bust {
@@ -47,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// In a large window, requested drops wait until carrying their content has cost as much as a bust would have cost at
-// the time when the model asked. This also holds across restarts of the host. Each pass counts once.
+// The drops wait until carrying their content has cost as much as a bust would have cost when the model asked. After
+// a restart of the host, each pass still counts once.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +84,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// If a model has not asked for drops in 25 requests, the host expects the next drops after 25 more requests. Carrying
-// 12,000 tokens until then would cost more than a bust, so the bust comes at once.
+// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens
+// until then would cost more than a bust.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)
@@ -96,8 +95,8 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// With the generous setting, no bust comes before the window fills. With the other settings, no bust comes if
-// almost nothing can be removed.
+// The generous setting waits until the window fills. With the other settings, no bust comes if almost nothing can be
+// removed.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness
@@ -123,7 +122,7 @@ func TestNoBustForRent(t *testing.T) {
 	}
 }
 
-// Above 30,000 tokens the provider charges five times the price. Content then costs more rent, so it is removed earlier.
+// Above 30,000 tokens, the provider charges five times the price, so content costs more rent.
 func TestPriceCliffRaisesTheRent(t *testing.T) {
 	passes := make(map[string]int)
 	for _, cliff := range []string{"none", "30000x5"} {
@@ -148,8 +147,8 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 	}
 }
 
-// Summaries that are made for rent are shown at once, even in the middle of a turn. The head shows all of them,
-// because a message without a shown summary stays in the prompt, and the next run would read it again.
+// Summaries for rent are shown at once, even mid-turn. The head must show all of them, because the next run would
+// otherwise read their messages again.
 func TestSummariesForRentShowAtOnce(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)
@@ -181,8 +180,7 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	}
 }
 
-// The frugal setting bounds the history and with it the project's documents, unless the user has raised the share of
-// the history.
+// The frugal setting limits history and documents, unless the user has raised the share of the history.
 func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
 	shown := make(map[float64]bool)
 	for _, share := range []float64{15, 30} {

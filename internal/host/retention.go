@@ -9,20 +9,18 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, because at
-// the start the user waits for the first answer.
+// At the start, the user waits for the first answer, so the first tidying comes tidyAfter later.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
 )
 
-// tidyShare lets tidying hold the database for at most about a twentieth of the time: after each transaction, it
-// pauses for tidyShare times the duration of the transaction.
+// After each transaction, tidying pauses for tidyShare times its duration, so it holds the database for about a
+// twentieth of the time.
 const tidyShare = 20
 
-// KeepTidy deletes expired sessions, tool replies and models, soon after the
-// start and then once a day, until ctx ends. It works in short transactions with
-// pauses, so that no pass waits for it.
+// KeepTidy deletes expired sessions, tool replies and models, until ctx ends. Short transactions with pauses make
+// sure that no pass waits.
 func (s *Standby) KeepTidy(ctx context.Context) {
 	timer := time.NewTimer(tidyAfter)
 	defer timer.Stop()
@@ -41,8 +39,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time before which unused data has expired. It counts from agreed (see retention.Tidied)
-	// and not from now, because a single clock reading may be wrong.
+	// before returns the time before which unused data has expired. One clock reading may be wrong, so the time
+	// counts from agreed (see retention.Tidied).
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())
@@ -84,7 +82,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 	})
 }
 
-// tidyStep runs one short step with the host, and then pauses. Between two steps the store may be closed.
+// Between two steps, the store may be closed.
 func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	h, release, err := s.Current(ctx)
 	if err != nil {
@@ -106,8 +104,8 @@ func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	}
 }
 
-// forgetSome deletes a part of an expired session. It holds the session's lock, so no other call of the
-// session runs meanwhile. The next call starts from the rows that are left in the store.
+// forgetSome holds the session's lock, so no other call of the session runs at the same time. The next call starts
+// from the remaining rows in the store.
 func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isDone bool, err error) {
 	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
@@ -116,8 +114,8 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isD
 	defer h.sessions.Remove(key)
 	defer s.Unlock()
 	if err := h.markers.Remove(ctx, key); err != nil {
-		// If we deleted these rows while the marker stays, the harness's array would always begin at the marker.
-		// So we keep the session until its marker can be removed.
+		// Without these rows, nobody could remove the marker, and the harness's array would always begin there. So
+		// the session stays until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A running host deletes the sessions that have not been used for a long time, including the sessions that it holds in
-// memory. It keeps the others. If a deleted session is used again, it starts as a new one.
+// The host also forgets expired sessions that it holds in memory. If a deleted session is used again, it starts as a
+// new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
 		h := turn(t)
@@ -50,8 +50,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// If the harness deletes a session, the host puts it into the trash. The session can continue from there until the host
-// deletes it for good.
+// From the trash, a session can continue until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)
@@ -104,7 +103,7 @@ func standby(t *testing.T, h *harness) *Standby {
 	})
 }
 
-// If the host starts while the clock is 100 days ahead, it must not delete every session.
+// The host starts while the clock is 100 days ahead.
 func TestWrongClockDeletesNothing(t *testing.T) {
 	const jump = retention.KeptSession + 10*24*time.Hour
 	for _, c := range []struct {
@@ -145,7 +144,6 @@ func TestWrongClockDeletesNothing(t *testing.T) {
 	}
 }
 
-// Tidying ends with its context, even during a pause.
 func TestB10TidyingEndsWithItsContext(t *testing.T) {
 	h := turn(t)
 	s := standby(t, h)

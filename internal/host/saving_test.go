@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In this session, only the historian's head shortens the prompts. The status must count this saving, although no bust
-// has dropped anything, and must count the cost of the historian.
+// In this session, only the head shortens the prompts, and no bust drops anything. The status must count this saving
+// and the cost of the historian.
 func TestSavingCountsTheHead(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
@@ -40,8 +40,8 @@ func TestSavingCountsTheHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Each request from the bust on, except for the newest, saves the price of reading the removed tokens: $0.30 for a
-	// million. The bust writes its whole prompt at $3.75, instead of reading it at $0.30.
+	// Each request between the bust and the newest one saves reading the removed tokens, at $0.30 for a million. The
+	// bust writes its whole prompt at $3.75, instead of reading it at $0.30.
 	notRead := removed * later * 0.30
 	rewritten := float64(bust.WireTokens) * (3.75 - 0.30)
 	historian := 12_000*3.0 + 100*15.0

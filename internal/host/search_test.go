@@ -17,13 +17,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// search calls ctx_search with these arguments.
 func (h *harness) search(args string) string {
 	h.t.Helper()
 	return h.callTool(transcript.SearchTool, args)
 }
 
-// indexes stores texts of a session in the index. The first has ordinal 1.
 func (h *harness) indexes(s index.Session, texts ...string) {
 	h.t.Helper()
 	h.host.tools.IndexDir = h.dir
@@ -66,7 +64,6 @@ func TestSearchShowsMessagesOfTheProject(t *testing.T) {
 	}
 }
 
-// The search finds messages that a summary replaces, unless the head shows them word for word.
 func TestSearchFindsWhatTheHeadStandsFor(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a2", 3)
@@ -101,7 +98,7 @@ func TestSearchFindsWhatTheHeadStandsFor(t *testing.T) {
 	}
 }
 
-// All tools and the guidance must cost little, because each request repeats them.
+// Each request repeats the tools and the guidance.
 func TestToolsAndGuidanceAreShort(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -124,7 +121,6 @@ func TestToolsAndGuidanceAreShort(t *testing.T) {
 	}
 }
 
-// The model can read a hit of another session with its neighbours. It cannot read a session of another project.
 func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -158,7 +154,6 @@ func TestExpandReadsOtherSessionsOfTheProject(t *testing.T) {
 	}
 }
 
-// The search finds content that was dropped from the tail, because the model no longer sees it.
 func TestSearchFindsWhatWasDropped(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

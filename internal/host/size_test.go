@@ -12,10 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// words returns a text of n tokens.
 func words(n int) string { return strings.TrimSpace(strings.Repeat("one ", n)) }
 
-// ownCount is the host's own count of the newest wire.
 func (h *harness) ownCount() int {
 	rows := h.journal()
 	return rows[len(rows)-1].WireTokens
@@ -26,9 +24,8 @@ func (h *harness) believed() int {
 	return rows[len(rows)-1].SizeTokens
 }
 
-// filled returns a session that has filled its window, freed space, and continued. The provider counts
-// 4,000 tokens besides the messages, and counts messages as the host does. before is the number of messages at the
-// pass that freed space.
+// filled returns a session that has filled its window, freed space, and continued. The provider counts 4,000 tokens
+// more than the messages. before is the number of messages at the pass that freed space.
 func filled(t *testing.T) (h *harness, before int) {
 	h = newHarness(t)
 	for n := 1; n < 80; n++ {
@@ -54,8 +51,8 @@ func (h *harness) wantBelieved(real int) {
 	}
 }
 
-// Defect D5 (docs/defects.md): if the user reverts to a point before a bust, the drops of the bust stay. So the host
-// must not rely on the newest usage that is left, because it belongs to a prompt without these drops.
+// Defect D5 (docs/defects.md): after a revert to a point before a bust, the drops of the bust stay. The newest usage
+// then belongs to a prompt without these drops, so the host must not use it.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		h, before := filled(t)
@@ -76,9 +73,8 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// While the harness cannot reach the host, it sends the raw array, which the provider refuses. The host must not
-// believe that the provider has refused the host's wire, and that this wire is as large as the raw array. Otherwise,
-// the host would drop content from a wire that fits.
+// While the harness cannot reach the host, the provider refuses the raw array. The host must not believe that its
+// own, smaller wire was refused. Otherwise, it would drop content from a wire that fits.
 func TestRefusalOfTheRawArrayIsNotBelievedOfTheWire(t *testing.T) {
 	for _, isPatched := range []bool{false, true} { // with patches, the refused prompt is smaller than the raw array
 		testRefusalOfAnother(t, isPatched)
@@ -118,8 +114,8 @@ func testRefusalOfAnother(t *testing.T, isPatched bool) {
 	h.wantBelieved(4000 + own)
 }
 
-// D5: if the database is lost, so are the edits, but the usages in the transcript stay. The first prompt
-// after the loss has to fit.
+// D5: a lost database also loses the edits, but the usages in the transcript stay. The first prompt after the loss
+// has to fit.
 func TestDefectD5LostDatabase(t *testing.T) {
 	h, _ := filled(t)
 	raw := 0
@@ -142,8 +138,8 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: a refusal names the real size of the prompt, and the host frees space for this size. If the host assumed that the
-// prompt had just reached the limit, the next prompt would be refused again.
+// D5: a refusal names the real size of the prompt. If the host assumed the size of the limit, the next prompt would
+// be refused again.
 func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
@@ -172,9 +168,8 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	}
 }
 
-// A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says nothing about
-// the shorter prompt that follows. Until an answer reports its usage, the host must not assume that the shorter prompt
-// is as large as the refused one.
+// The user takes a refused prompt back, and the next prompt is shorter. The refusal says nothing about the size of
+// that prompt.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -219,8 +214,8 @@ func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	}
 }
 
-// If the user takes a refused prompt back and sends a prompt that is not shorter, the provider would refuse this
-// prompt, too. So the refusal still counts after such a revert (-seed 3916918 of the fuzzer).
+// The user takes a refused prompt back, and the next prompt is not shorter. The provider would refuse this prompt,
+// too, so the refusal still counts (-seed 3916918 of the fuzzer).
 func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
 	h := newHarness(t)
 	for n := range 5 {

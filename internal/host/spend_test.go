@@ -18,8 +18,8 @@ func (h *harness) booked() []chronicle.Call {
 	return calls
 }
 
-// A call of the historian is booked at the price of its model, with the numbers of compartments and memories that its
-// run has published. It stays booked when the session is deleted.
+// A call has the price of its model, and the numbers of published compartments and memories. It stays booked when the
+// session is deleted.
 func TestCallsAreBooked(t *testing.T) {
 	h := answering(t, learning)
 	h.limits.Price.Output = 5
@@ -35,7 +35,8 @@ func TestCallsAreBooked(t *testing.T) {
 		t.Fatalf("calls %+v", calls)
 	}
 	c := calls[0]
-	// learning is asked once, and reports 12,000 tokens at $1 and 100 tokens at $5 per million: 1,000 and 5,000 billionths of a dollar each.
+	// learning reports 12,000 tokens at $1 and 100 tokens at $5 per million: 1,000 and 5,000 billionths of a dollar
+	// each.
 	if c.Cost == nil || *c.Cost != 12_000*1000+100*5000 {
 		t.Errorf("cost %v", c.Cost)
 	}
@@ -47,7 +48,7 @@ func TestCallsAreBooked(t *testing.T) {
 	}
 }
 
-// If no model has read the question, the question has cost nothing.
+// If no model has read the question, it has cost nothing.
 func TestRefusedCallsAreNotBooked(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {
@@ -60,8 +61,8 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 	}
 }
 
-// Without a budget, the host asks no model. This is no failure, and the status says why. When the window fills up,
-// extracts take the place of summaries.
+// Without a budget, the host asks no model, which is no failure. When the window fills up, extracts replace
+// summaries.
 func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	asked := 0
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

@@ -16,59 +16,50 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at the same
-// time.
+// allCalls is the number of tokens in Standby.gate, and more than the calls that can run at once.
 const allCalls = 1 << 30
 
-// closeTimeout bounds how long Close waits for running calls. The server has already given them their grace
-// period. A call that still runs has missed its deadline, and nobody waits for its answer.
+// The server has already given running calls their grace period. A call that still runs has missed its deadline, and
+// nobody waits for its answer.
 const closeTimeout = 2 * time.Second
 
-// runsTimeout bounds how long Close waits for the historian's runs. If a run is cut off, a later process
-// repeats it.
+// A later process repeats an interrupted run of the historian.
 const runsTimeout = 2 * time.Second
 
-// A Standby is a host whose store may be missing for a while, because it is locked by another host,
-// read-only, full, damaged, or of a newer schema. While the store is missing, the Standby answers that
-// magicctx is disabled, and why. Each initialize of a harness tries to open the store again, so the host
-// recovers without a restart as soon as the cause is gone.
+// A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
+// schema. Without a store, it answers that magicctx is disabled, and why. Each initialize of a harness tries to open
+// the store again.
 type Standby struct {
 	path  string // the path of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening admits one attempt at a time. It is a channel, so that a wait for it can end with the context.
+	// opening admits one attempt at a time, as a channel, so that a wait can end with the context.
 	opening chan struct{}
 
-	// gate guards host, reason and followed. Each call of the host takes one token. Opening or closing the store takes
-	// all tokens. The gate is a semaphore and not a sync.RWMutex, so that a wait can end with the context
-	// even if a running call never returns.
+	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
+	// takes all tokens. A sync.RWMutex could not end a wait with the context, but a call may never return.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
-	// followed holds the subscriptions to the last host whose store was closed.
+	// followed holds the subscriptions to the last host with a closed store.
 	followed map[client.Client][]schema.SubscribeParams
 
-	// clientsMu guards clients. It is separate from gate, so that a client can
-	// connect or disconnect while calls are running.
+	// clientsMu guards clients. It is separate from gate, so that clients can connect or disconnect during calls.
 	clientsMu sync.Mutex
 	clients   map[client.Client][]schema.InitializeParams
 }
 
-// StandbyOptions configure a Standby.
 type StandbyOptions struct {
-	// Path is the path of the database, for status.
 	Path string
 	Log  *slog.Logger
-	// Open opens the store and returns a host that uses it. It must return when its context ends.
-	Open func(context.Context) (*Host, error)
-	// Offer returns the answer that a host with a store would give to a client.
+	// Open must return when its context ends.
+	Open  func(context.Context) (*Host, error)
 	Offer func(schema.InitializeParams) schema.InitializeResult
 }
 
-// NewStandby creates a Standby and tries to open the store. If the store cannot be opened, that is not an
-// error.
+// A store that cannot be opened is not an error.
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
@@ -78,16 +69,14 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// openTimeout bounds how long an initialize waits for a store that another program holds locked. It is short
-// because a user's pass waits for the initialize. A migration may take longer, but the first attempt at
-// start-up runs it, and that attempt has no such bound.
+// A user's pass waits for the initialize, so the wait for another program's lock is short. A migration may take
+// longer, but the first attempt, at the start, has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout bounds the creation of an empty database in place of a damaged one. No other program can hold
-// the new file locked, but a slow disk has to write the whole schema.
+// No other program locks the new, empty database, but a slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
-// Initialize opens the store if it is missing or has failed. Then it opens the directory for the client.
+// Initialize opens the store if it is missing or has failed, and then the directory for the client.
 func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
 	if p.Harness != "" { // a client that only shows status wants to see the failure and must not repair it
@@ -117,7 +106,7 @@ func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.Init
 	return r, nil
 }
 
-// remember keeps the directories that a client has opened. A host that is opened later needs them.
+// A host that is opened later needs the directories of the clients.
 func (s *Standby) remember(c client.Client, p schema.InitializeParams) {
 	s.clientsMu.Lock()
 	defer s.clientsMu.Unlock()
@@ -125,7 +114,7 @@ func (s *Standby) remember(c client.Client, p schema.InitializeParams) {
 	s.clients[c] = append(slices.DeleteFunc(s.clients[c], isSame), p)
 }
 
-// tryOpen opens the store, unless it is open and works. It returns after the attempt, or when ctx ends.
+// tryOpen returns after the attempt, or when ctx ends.
 func (s *Standby) tryOpen(ctx context.Context) {
 	if s.works(ctx) {
 		return
@@ -145,8 +134,7 @@ func (s *Standby) tryOpen(ctx context.Context) {
 		if s.host.guard.Trouble() == "" { // another call has already opened the store again
 			return
 		}
-		// Close the store and open it again: only this replaces a damaged database, or notices that a full
-		// disk has space again.
+		// Only a new opening replaces a damaged database, or notices that a full disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)
@@ -183,9 +171,8 @@ func (s *Standby) works(ctx context.Context) bool {
 	return s.host != nil && s.host.guard.Trouble() == ""
 }
 
-// replaceDamaged opens the store again. Opening moves a damaged database aside. Then replaceDamaged asks
-// client c, whose pass found the damage, to notify the user. If c cannot, the next client that initializes
-// does.
+// Opening the store moves a damaged database aside. Then client c, whose pass found the damage, notifies the user. If
+// c cannot, the next client that initializes does.
 func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
@@ -209,8 +196,7 @@ func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory
 	}
 }
 
-// damage returns the notice that an empty database has replaced a damaged one. It returns the notice only
-// once. The caller holds the gate.
+// damage returns, only once, the notice that an empty database has replaced a damaged one. The caller holds the gate.
 func (s *Standby) damage() []string {
 	moved := s.host.Store.Recovered()
 	if moved == "" || !s.host.damageTold.CompareAndSwap(false, true) {
@@ -219,8 +205,8 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for the running calls and then closes the store. If a call does not return, Close gives up: the
-// process ends anyway, and its lock on the store ends with it.
+// Close waits for the running calls. If a call does not return, Close gives up, because the process ends anyway and
+// releases its lock.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -233,7 +219,6 @@ func (s *Standby) Close() {
 	s.closeStore()
 }
 
-// waited wraps the error of a failed wait for the gate.
 func waited(err error) error { return fmt.Errorf("wait for running calls: %w", err) }
 
 func (s *Standby) closeStore() {
@@ -250,8 +235,7 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host for one call, and a function that ends the call. The store stays open at least until this
-// function is called. If there is no store, Current returns an error with the reason.
+// The store stays open until the caller calls release. If there is no store, the error is the reason.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)
@@ -263,9 +247,8 @@ func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err err
 	return s.host, func() { s.gate.Release(1) }, nil
 }
 
-// Transform calls the host. If the pass finds the database damaged, Transform replaces the database and runs
-// the pass again over an empty one. The user gets one notice about the damage. If the pass has a base, the
-// answer is a resync, because the new host does not hold that base.
+// If the pass finds the database damaged, Transform replaces the database and runs the pass again. The new host does
+// not hold the base of a delta, so the answer is then a resync.
 func (s *Standby) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	m, damaged, err := s.transform(ctx, c, p)
 	if damaged {
@@ -285,12 +268,11 @@ func (s *Standby) transform(ctx context.Context, c client.Client, p schema.Trans
 	return m, err != nil && h.guard.IsDamaged(), err
 }
 
-// Disconnected forgets a client.
 func (s *Standby) Disconnected(c client.Client) {
 	s.clientsMu.Lock()
 	delete(s.clients, c)
 	s.clientsMu.Unlock()
-	// Only the opening of a store can delay this, and the opening ends with its own context.
+	// Only the opening of a store can delay Acquire, and the opening ends with its own context.
 	if err := s.gate.Acquire(context.Background(), 1); err != nil {
 		return
 	}
@@ -300,7 +282,6 @@ func (s *Standby) Disconnected(c client.Client) {
 	}
 }
 
-// Status returns the host's status, or says why there is no host.
 func (s *Standby) Status(ctx context.Context, c client.Client, p schema.StatusParams) (schema.StatusResult, error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return schema.StatusResult{}, waited(err)

@@ -18,10 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// mute is a client that answers nothing.
 type mute struct{ name string }
 
-// shower is a client that keeps the notices it is asked to show.
 type shower struct {
 	mute
 	shown chan string
@@ -137,8 +135,7 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// A broken disk or a person may damage the database while it is open. The pass that finds the damage runs
-// again with a new database. The user gets one notice of this, and no other.
+// The pass that finds the damage runs again with a new database, and the user gets one notice.
 func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {
@@ -152,8 +149,7 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 			if err := transformOne(t, s, c); err != nil {
 				t.Fatal(err)
 			}
-			// The damage is written in place, because the store has the file
-			// open.
+			// The store has the file open, so the damage is written in place.
 			for _, file := range []string{file.PathIn(dir), file.PathIn(dir) + "-wal"} {
 				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
 					t.Fatal(err)
@@ -199,8 +195,7 @@ func (c *follower) SessionChanged(status []byte) {
 	c.last = status
 }
 
-// The status line of Pi subscribes once for each connection, and must still be updated after the database
-// was lost.
+// Pi's status line subscribes only once for each connection.
 func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)

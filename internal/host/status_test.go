@@ -28,7 +28,6 @@ func (h *harness) status() schema.StatusResult {
 	return st
 }
 
-// slowClient is a harness that takes long to report its model's limits.
 type slowClient struct {
 	*harness
 	asked, answer chan struct{}
@@ -40,8 +39,7 @@ func (c slowClient) ModelLimits(ctx context.Context, p schema.ModelLimitsParams)
 	return c.harness.ModelLimits(ctx, p)
 }
 
-// A pass holds its session's lock until it is answered. A status does not wait
-// for that lock, even if it asks for the same session.
+// A pass holds its session's lock, but a status of the same session must not wait.
 func TestStatusDoesNotWaitForAPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -175,8 +173,8 @@ func TestStatusWarnsOfAStoreThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// If the database is deleted while the host has it open, the status reports a failure, even if nothing is written. Once
-// the file is back, the failure is gone.
+// The database is deleted while the host has it open, and nothing is written. When the file is back, the failure
+// ends.
 func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
 	h := newHarness(t)
 	kept := h.store.Path() + ".kept"
@@ -197,8 +195,7 @@ func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
 	}
 }
 
-// The status shows the decision of the last pass and the newest price, which an
-// older pass may have computed.
+// An older pass may have computed the newest price.
 func TestStatusTellsTheNewestPrice(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -230,7 +227,6 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 	}
 }
 
-// The running shim learns of the same conflicts as install and doctor, and status shows them too.
 func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	h := newHarness(t)
 	const conflict = "/p/.opencode/plugins/dcp.ts: the plugin dcp.ts prunes the same messages"
@@ -263,7 +259,6 @@ func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	}
 }
 
-// followed lets 200 clients follow the session of h.
 func followed(t testing.TB, h *harness) []*follower {
 	all := make([]*follower, 200)
 	for i := range all {

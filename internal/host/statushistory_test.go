@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The figures are read from the store, so a restart of the host changes none of them.
+// After a restart, the host reads the same figures from the store.
 func TestStatusTellsHeadAndHistory(t *testing.T) {
 	h := answering(t, good)
 	h.talk(0, 20, 950, 40_000)
@@ -47,7 +47,6 @@ func TestStatusTellsHeadAndHistory(t *testing.T) {
 	}
 }
 
-// If a historian fails, the status names the reason, and the pass on which a model is asked again.
 func TestStatusNamesAFailingHistorian(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil })
 	h.talkLong()

@@ -9,12 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TextComplete removes imitated tags from the start of a text of the model, before the harness stores the
-// text. For example, it removes a leading `§12§`. It removes only tags that the session has given to units;
-// see render.CutImitations. The rest of the text stays byte for byte.
+// TextComplete removes imitated tags, for example `§12§`, from the start of the model's text, before the harness
+// stores it. It removes only tags that the session has given; see render.CutImitations.
 //
-// If the model binds its thinking, TextComplete leaves the text unchanged: the model may still send thinking, and
-// that would be bound to this text. If no thinking follows, render leaves the tags out of the wire later.
+// If the model binds its thinking, the text stays: later thinking would be bound to the text as the model wrote it.
+// If no thinking follows, render leaves the tags out of the wire.
 func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
 		h.guard.Wrote(err) // the event at the end of the answer tries the binding again
@@ -29,9 +28,8 @@ func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextC
 	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
 }
 
-// bindText binds the thinking of the answer that the text belongs to. It is needed for a harness that runs
-// only one prompt: such a harness may exit before it has sent the event at the end of the answer, but it
-// waits for this hook.
+// bindText binds the thinking of the answer that contains the text. A harness that runs only one prompt may exit
+// before the event at the answer's end, but it waits for this hook.
 func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil
@@ -48,7 +46,6 @@ func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompl
 	return h.sessions.BindAnswer(ctx, s, p.Message, p.Sent)
 }
 
-// withoutImitations removes the session's own tags from the start of text.
 func (h *Host) withoutImitations(ctx context.Context, c client.Client, session, text string) (string, error) {
 	key, err := h.key(c, session)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// completed returns the text that the harness stores for a finished answer.
 func (h *harness) completed(text string) string {
 	h.t.Helper()
 	r, err := h.host.TextComplete(context.Background(), h, schema.TextCompleteParams{Session: testSession, Text: text})
@@ -21,8 +20,8 @@ func (h *harness) completed(text string) string {
 	return r.Text
 }
 
-// Defect D2 (docs/defects.md): answers must keep section signs that the user is meant to read, for example "§823 BGB".
-// The session of this test has given the tags 1 to 4.
+// Defect D2 (docs/defects.md): answers must keep section signs for the user, for example "§823 BGB". This session has
+// given the tags 1 to 4.
 func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	h := turn(t)
 	for name, begin := range map[string]func(){"in memory": func() {}, "after a restart": h.restart} {
@@ -66,7 +65,6 @@ func TestAnswersStayWholeWhereNoTagIsShown(t *testing.T) {
 	}
 }
 
-// If a text does not start with a given tag, completing it changes no byte.
 func TestCompletedTextIsTheSameBytes(t *testing.T) {
 	h := turn(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// binding returns a running session whose model binds its thinking.
 func binding(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
@@ -24,7 +23,6 @@ func binding(t *testing.T) *harness {
 	return h
 }
 
-// think adds a finished step with signed thinking and one call.
 func (h *harness) think(id, output string, promptTokens int) {
 	now := h.clock.Now()
 	h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"m","finish":"tool-calls",`+
@@ -33,7 +31,6 @@ func (h *harness) think(id, output string, promptTokens int) {
 		id, now, now, promptTokens, id, id, id, id, id, id, output)
 }
 
-// thinks lists the messages whose signed thinking is on the wire.
 func (h *harness) thinks() []string {
 	var keys []string
 	for _, raw := range h.messages {
@@ -57,8 +54,8 @@ func (h *harness) wantThinking(when string, want ...string) {
 	}
 }
 
-// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
-// refuses that thinking. So the same pass removes it, and no later pass brings it back. Thinking before the first changed byte stays.
+// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, which the provider then refuses. So
+// the same pass removes that thinking for good. Thinking before the first changed byte stays.
 func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -90,7 +87,7 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// The provider counts thinking, and the host does not. The status names it beside the conversation.
+// The provider counts thinking, and the host does not, so the status names it separately.
 func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "out", 5000)
@@ -105,8 +102,8 @@ func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	}
 }
 
-// D10: while no host runs, requests are sent unmodified. The thinking of an answer to such a request is bound to that
-// request, not to the one that the host would have made.
+// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to the unmodified request,
+// and not to the host's wire.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -121,8 +118,8 @@ func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h.wantThinking("after that", "a1", "a4")
 }
 
-// D10: thinking is bound to the system prompt too. A new system prompt waits
-// for the next turn, and removes all thinking when it comes.
+// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn, and then removes all
+// thinking.
 func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	const opening = "You are an agent.\n"
 	h := binding(t)
@@ -155,7 +152,6 @@ func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	}
 }
 
-// D10: the date is renewed if the prefix is gone anyway and the day is over.
 func TestDefectD10DateIsRenewedAfterTheNight(t *testing.T) {
 	h := binding(t)
 	h.ask("A\nToday's date: 1")
@@ -175,7 +171,7 @@ func TestDefectD10DateIsRenewedAfterTheNight(t *testing.T) {
 	}
 }
 
-// D10: a switch to another model removes the thinking that the new model cannot read.
+// D10: the new model cannot read the thinking of the old one.
 func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -187,8 +183,8 @@ func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h.wantThinking("after the switch")
 }
 
-// D10: the harness restarts after an answer. Its new shim does not know with which wire the last request was
-// sent. But the old shim told the host when the answer was complete.
+// D10: after a restart of the harness, its new shim does not know the last wire. But the old shim has told the host
+// when the answer was complete.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)
@@ -218,9 +214,8 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and some providers report no usage at all. The event of an answer without usage
-// must bind its thinking, too. Otherwise, a fork directly after it, or a restart of the harness, would lose valid
-// thinking.
+// F15: an aborted answer has no usage, and some providers report none at all. The answer's event must bind its
+// thinking, too: a fork or a restart of the harness would otherwise lose it.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)
@@ -254,9 +249,8 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 	return m.Info
 }
 
-// Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text. If
-// text/complete removed an imitated tag from that text before the later thinking arrives, this thinking would be
-// invalid.
+// Thinking in the middle of an answer is bound to the text before it, as the model wrote that text. So text/complete
+// must not remove an imitated tag from that text.
 func TestImitatedTagStaysBeforeBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()

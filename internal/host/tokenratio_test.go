@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// counted adds steps. For each token of the host's count, the provider counts perToken tokens. It counts 4,000 tokens
-// besides the messages. Each step adds 5,000 tokens by the host's count.
+// The provider counts 4,000 tokens more than the messages, and perToken tokens for each token of the host's count.
+// Each step adds 5,000 tokens by the host's count.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {
@@ -30,8 +30,7 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.models.TokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The host learns the ratio from the usages of a session. The ratio survives a restart, and is used for the
-// size of messages that no usage reports yet.
+// The ratio survives a restart, and gives the size of messages without usage.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)
@@ -56,7 +55,6 @@ func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	}
 }
 
-// Another session of the same model uses the ratio, even if no usage of that session is known.
 func TestTokenRatioServesNewSessions(t *testing.T) {
 	h := newHarness(t)
 	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
@@ -74,7 +72,7 @@ func TestTokenRatioServesNewSessions(t *testing.T) {
 	}
 }
 
-// A bust shrinks the prompt, which says nothing about the way in which the provider counts tokens.
+// A smaller prompt after a bust says nothing about the way in which the provider counts.
 func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
@@ -110,8 +108,8 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	}
 }
 
-// The history's budgets are in our tokens. If the model's provider counts more tokens for the same text, less
-// history fits into the window.
+// The history's budgets are in our tokens. If a provider counts more tokens for the same text, less history fits into
+// the window.
 func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 	for _, perToken := range []float64{0, 2} {
 		h := answering(t, good)

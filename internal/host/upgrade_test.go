@@ -13,10 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// OpenCode 2 continues a session of version 1. The session's messages have the same ids, times, texts and calls, in
-// another form. The session keeps its compartments, its tags and its drops. If version 1 has compacted the session, or
-// if the session has a compaction marker, its array begins with a summary. The summary has the id of the prompt at that
-// place.
+// OpenCode 2 continues a session of version 1, with the same ids, times, texts and calls, but in another form. The
+// session keeps its compartments, tags and drops. After a compaction by version 1, or with a marker, the array begins
+// with a summary, which has the id of the prompt there.
 func TestSessionOfOpenCode1GoesOnUnderVersion2(t *testing.T) {
 	for _, hidden := range []int{0, 9} {
 		t.Run(fmt.Sprintf("%d messages are hidden", hidden), func(t *testing.T) {
@@ -64,8 +63,6 @@ func TestSessionOfOpenCode1GoesOnUnderVersion2(t *testing.T) {
 	}
 }
 
-// underVersion2 returns the session as OpenCode 2 sends it. If hidden is not 0, a summary replaces that number of
-// messages at the beginning.
 func (h *harness) underVersion2(hidden int) *sideSession {
 	h.t.Helper()
 	two := *h

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// observing answers as a historian that notices a trait of the user, whether it was asked to or not.
+// This historian notices a trait even if the host has not asked for one.
 func observing(p schema.AgentRunParams) (string, error) {
 	text, err := good(p)
 	start := historiantest.RangeOf(p.Prompt).Start
@@ -22,7 +22,6 @@ func observing(p schema.AgentRunParams) (string, error) {
 	return strings.Replace(text, "<user_observations>", noticed, 1), err
 }
 
-// another lets another session notice the same trait.
 func (h *harness) another(session string) {
 	h.t.Helper()
 	other := h.fork(session, 0)
@@ -46,8 +45,8 @@ func (h *harness) aboutUser() []chronicle.Memory {
 	return all
 }
 
-// Three sessions show the same trait. If the user has consented, the third session creates a memory. The delta of that
-// session shows the memory, and so do the baselines of new sessions in all projects, until the user archives it.
+// After three sessions have shown the trait, it becomes a memory, if the user has consented. New sessions in all
+// projects show the memory, until the user archives it.
 func TestTraitOfTheUserReachesAllProjects(t *testing.T) {
 	h := answering(t, observing)
 	h.config.Dreamer.UserMemories.Enabled = true
@@ -97,8 +96,6 @@ func decoded(m schema.WireMutation) string {
 	return strings.ReplaceAll(fmt.Sprintf("%s", m.Head), `\"`, `"`)
 }
 
-// Without the user's consent, the historian is not asked, its observations are not stored, and nothing about the user is
-// shown.
 func TestWithoutConsentNothingIsNoted(t *testing.T) {
 	asked := ""
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -125,7 +122,6 @@ func TestWithoutConsentNothingIsNoted(t *testing.T) {
 	}
 }
 
-// A model that guesses the number of a memory about the user cannot change it, and does not find it.
 func TestModelCannotChangeWhatIsAboutTheUser(t *testing.T) {
 	h := newHarness(t)
 	h.config.Dreamer.UserMemories.Enabled = true

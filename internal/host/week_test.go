@@ -23,23 +23,21 @@ import (
 
 var weeks = flag.Int("weeks", 2, "the number of random weeks of the hidden agents; each takes half a second")
 
-// A week is a week of a session and its hidden agents, with random prices, budgets, answers and failures.
 type week struct {
 	*harness
 	random *rand.Rand
 	price  schema.Price
-	// billed and tokens are the money and the tokens that the provider has billed to "historian" and "others" on a day.
+	// billed and tokens hold the provider's bills to "historian" and "others" by day.
 	billed map[string]float64
 	tokens map[string]int
 	asked  int
 	undone int
-	// isKilled means that the host has been killed during a question. kills counts these events.
+	// isKilled means that the host was killed during a question.
 	isKilled bool
 	kills    int
 }
 
-// In random weeks, no budget of a day is exceeded by one token, no memory is lost, and each run of the dreamer can be
-// undone, even if the host is killed during it.
+// Even if the host is killed, no budget is exceeded by one token, no memory is lost, and each run can be undone.
 func TestRandomWeeks(t *testing.T) {
 	asked, undone, kills := 0, 0, 0
 	for seed := range *weeks {
@@ -78,7 +76,6 @@ func newWeek(t *testing.T, seed uint64) *week {
 	return w
 }
 
-// revive replaces the killed host with a new one.
 func (w *week) revive() {
 	w.t.Helper()
 	w.restart()
@@ -87,7 +84,6 @@ func (w *week) revive() {
 	}
 }
 
-// live plays one day: the session continues, memories are learned, and the dreamer runs.
 func (w *week) live(day int) {
 	w.clock.Advance(24 * time.Hour)
 	w.talk(100*day, 3, 900, 45_000)
@@ -123,7 +119,6 @@ func (w *week) live(day int) {
 	}
 }
 
-// dreamToTheEnd starts a run, and continues it whenever the host was killed or the harness has cut an answer off.
 func (w *week) dreamToTheEnd() {
 	for told := w.shown; ; {
 		w.dream("")
@@ -142,7 +137,7 @@ func (w *week) dreamToTheEnd() {
 	}
 }
 
-// stored returns the active memories of the project. If all is true, it returns the others, too.
+// If all is true, stored also returns inactive memories.
 func (w *week) stored(all bool) (found []chronicle.Memory) {
 	w.edits(func(e *memories.Editor) (err error) {
 		found, err = e.Reader().All(w.row().Project, all, 0)
@@ -151,8 +146,8 @@ func (w *week) stored(all bool) (found []chronicle.Memory) {
 	return found
 }
 
-// check checks that each memory is active, superseded by another memory, or archived with a reason. It also checks that
-// each guarded memory is active, and that no budget is exceeded.
+// Each memory must be active, superseded by another memory, or archived with a reason. Each guarded memory must be
+// active, and no budget may be exceeded.
 func (w *week) check() {
 	all := w.stored(true)
 	for _, m := range all {
@@ -181,7 +176,6 @@ func (w *week) check() {
 
 var noteID = regexp.MustCompile(`<note id="(\d+)"[^>]*>([^<]*)</note>`)
 
-// run bills a question. Its answer is good, useless, or against the rules, or there is no answer.
 func (w *week) run(p schema.AgentRunParams) schema.AgentRunResult {
 	w.asked++
 	agents := "others"

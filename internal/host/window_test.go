@@ -22,8 +22,7 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal as OpenCode does: as an error of the session, and with the step. OpenCode writes the step
-// more than once.
+// OpenCode reports a refusal as an error of the session and with the step. It writes the step more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)
@@ -34,7 +33,6 @@ func (h *harness) refuse(id string, limit int) {
 	}
 }
 
-// answered reports a step of the model whose prompt had this many tokens.
 func (h *harness) answered(id string, promptTokens int) {
 	h.t.Helper()
 	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":%q,"sessionID":"ses_1","role":"assistant",`+
@@ -113,9 +111,9 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. The size and the refusal of
-// that conversation must not count for the session's prompt. Otherwise, a window of 48k would become one of 73.5k, and
-// the next request would make a needless bust.
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. That request's size and
+// refusal must not count for the session's prompt. Otherwise, a window of 48k would become 73.5k, and the next
+// request would bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -134,8 +132,7 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// When the model has answered a prompt of the session, the overflow is over: no space needs to be freed, no matter why
-// the prompt became small enough.
+// After an answer, no space needs to be freed, whatever made the prompt small enough.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -156,8 +153,8 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// If a summary alone frees enough space after a refusal, the overflow is over. If the overflow stayed recorded, the
-// next pass would assume the refused size again and make one more bust.
+// A summary alone may free enough space after a refusal. If the overflow stayed recorded, the next pass would assume
+// the refused size and bust once more.
 func TestASummaryEndsTheOverflow(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(1, 10, 300, 9_000)
@@ -179,8 +176,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// A window of 8,192 tokens is no error. If the host replaced it with a window of 128,000, it would free no space before
-// the refusal.
+// If the host replaced such a small window with 128,000 tokens, it would free no space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -198,8 +194,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// If the clock was ahead for a while, an answer may be dated tomorrow. Such an answer must not make the host ignore
-// every refusal until tomorrow.
+// If the clock was ahead, an answer may be dated tomorrow. It must not hide every refusal until tomorrow.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -214,7 +209,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// A refusal may be dated tomorrow, too. Then today's answers must still end the overflow.
+// A refusal may be dated tomorrow. Today's answers must still end the overflow.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -251,7 +246,7 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-// If the clock was set back, this must cause no bust. After a real pause, the session counts as idle again.
+// A clock that was set back must cause no bust. After a real pause, the session counts as idle.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -285,8 +280,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt. If the host learned the same window again after
-// a refusal, the prompt would grow to the refused size once more.
+// P13: the provider counts the maximum answer as a part of the prompt. If the host learned the same window again, the
+// prompt would grow to the refused size once more.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
@@ -334,9 +329,9 @@ func TestPassesUseTheLearnedLimit(t *testing.T) {
 	}
 }
 
-// F23: the shim's end of the connection closes while a pass asks for the catalogue's entry of a new model. Without an
-// answer, the pass must not store the profile of an unknown provider, because all passes up to the next hard one would
-// render with that profile. For example, they would remove the text of a step together with its dropped calls.
+// F23: the connection closes while a pass asks for the limits of a new model. Without an answer, the pass must not
+// store the profile of an unknown provider, because later passes would use it. For example, they would remove the
+// text of a step together with its dropped calls.
 func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h := turn(t)
 	before := len(h.journal())

@@ -15,8 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// wrapped returns a session of 31 turns without compartments, after its first pass. Its historian reads
-// small chunks.
+// wrapped returns a session of 31 turns without compartments, whose historian reads small chunks.
 func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	h.talk(0, 30, 300, 20_000)
@@ -54,8 +53,7 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
-// If nothing can be dropped, /ctx-flush frees nothing. Then it names a command that frees space, if
-// there is one.
+// If nothing can be dropped, /ctx-flush names a command that frees space.
 func TestFlushPointsToWrapUp(t *testing.T) {
 	h, _ := wrapped(t)
 	if said := h.command("ctx-flush"); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
@@ -77,8 +75,7 @@ func TestFlushPointsToWrapUp(t *testing.T) {
 	}
 }
 
-// A wrap-up with more than one chunk publishes each chunk, and records the cost of each. Its facts become memories,
-// like the facts of any other first summary.
+// The cost of each chunk is recorded, and the facts become memories.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {
@@ -166,7 +163,7 @@ func TestCancelledWrapUpKeepsItsPublications(t *testing.T) {
 	}
 }
 
-// If the host is killed during a wrap-up, the next host continues after the last publication.
+// The next host continues after the last publication.
 func TestKilledWrapUpGoesOn(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
@@ -188,7 +185,7 @@ func TestKilledWrapUpGoesOn(t *testing.T) {
 	}
 }
 
-// A wrap-up never publishes an extract: the user has asked for summaries, and nothing is urgent.
+// The user has asked for summaries, and nothing is urgent, so a wrap-up never publishes an extract.
 func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(schema.AgentRunParams) (string, error) { return "", errors.New("401 unauthorized") }
@@ -206,7 +203,6 @@ func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	wantStopped(t, h, "wrap-up of messages 1-56", "401 unauthorized")
 }
 
-// wantStopped checks that /ctx-status says only once why an errand has stopped, even after a restart.
 func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	t.Helper()
 	h.restart()
@@ -217,7 +213,6 @@ func wantStopped(t *testing.T, h *harness, errand, reason string) {
 	}
 }
 
-// At 95 % a pass does not wait for a wrap-up. The pass ends the wrap-up, and publishes an extract.
 func TestEmergencyEndsAWrapUp(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
@@ -246,7 +241,7 @@ func (h *harness) history() *schema.HistoryStatus {
 	return st.History
 }
 
-// The status shows a run under way, its end and its failure. It does not wait for the session's lock.
+// The status does not wait for the session's lock.
 func TestStatusShowsHistory(t *testing.T) {
 	h, script := wrapped(t)
 	if st := h.history(); st != nil {
@@ -287,7 +282,6 @@ func TestStatusShowsHistory(t *testing.T) {
 	}
 }
 
-// The host reports progress at most once a minute.
 func TestWrapUpTellsItsProgressOnceAMinute(t *testing.T) {
 	h, script := scripted(t)
 	h.limits.ContextTokens = 1_000_000

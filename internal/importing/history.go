@@ -23,8 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb"
 )
 
-// findSessions lists the sessions on this machine. If OpenCode 2 has taken over a session of version 1, findSessions
-// lists only the copy of version 2.
+// If OpenCode 2 has taken over a session of version 1, findSessions lists only the copy of version 2.
 func (x *run) findSessions() error {
 	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read counts as missing
 	x.sessions = map[string]*rawhistory.Stored{}
@@ -40,13 +39,11 @@ func (x *run) findSessions() error {
 	return err
 }
 
-// A summarised is a compartment of the plugin with the ids of its first and last message.
 type summarised struct {
 	chronicle.Compartment
 	first, last string
 }
 
-// takeCompartments takes the compartments session by session.
 func (x *run) takeCompartments() error {
 	var session string
 	var all []summarised
@@ -79,11 +76,10 @@ func (x *run) takeCompartments() error {
 	return err
 }
 
-// clean returns a text of the plugin without credentials, and without characters that could hide a part of it.
+// Credentials, and characters that could hide a part of the text, must not reach the store.
 func clean(text string) string { return strings.TrimSpace(secret.Redact(format.CleanLines(text))) }
 
-// takeSession takes the compartments of one session, beginning with the first, as long as they fit the session's
-// messages.
+// takeSession takes the first compartments of a session, as long as they fit the session's messages.
 func (x *run) takeSession(id string, all []summarised) error {
 	left := func(n int, reason string) {
 		if n > 0 {
@@ -130,7 +126,6 @@ func (x *run) takeSession(id string, all []summarised) error {
 	return err
 }
 
-// fitting returns the leading compartments whose messages the session has, in the same order and without gaps.
 func (x *run) fitting(s rawhistory.Session, all []summarised) (rows []chronicle.Compartment, err error) {
 	codec, _ := transcript.CodecOf(string(s.Harness))
 	var c *summarised // the compartment to which the present message belongs
@@ -165,7 +160,6 @@ func (x *run) fitting(s rawhistory.Session, all []summarised) (rows []chronicle.
 
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// takeCommits takes the commits that the index lacks, project by project.
 func (x *run) takeCommits(dir string) (err error) {
 	if !slices.ContainsFunc(x.db.Tables, func(t plugindb.Table) bool { return t.Name == "git_commits" && t.Rows > 0 }) {
 		return nil

@@ -33,7 +33,6 @@ func TestNamedPipesAreRefused(t *testing.T) {
 	}
 }
 
-// A crash, a full disk or another program may have damaged the database.
 func TestDamagedDatabaseIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	plugin := plugindbtest.New(t, filepath.Join(dir, "a"), 36)

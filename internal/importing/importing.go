@@ -21,36 +21,33 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb"
 )
 
-// FileIn returns the path at which the plugin keeps its database. The plugin's directory is our default data directory.
+// The plugin's directory is our default data directory.
 func FileIn(dataDir string) string { return filepath.Join(dataDir, "context.db") }
 
-// batchRows bounds a transaction, so that a running host waits for a moment only.
+// A running host waits for each transaction, so batchRows keeps it short.
 var batchRows = 200
 
-// An Importer imports a database of the plugin.
 type Importer struct {
-	// Dir is the data directory.
 	Dir    string
 	Reader rawhistory.Reader
 	// Identify finds the project of a directory, see project.Identify.
 	Identify func(ctx context.Context, directory string) (string, error)
 	Clock    clock.Clock
-	// IsRehearsal: nothing is stored.
+	// A rehearsal stores nothing.
 	IsRehearsal bool
-	// Progress is called after each row that was read. It may be nil.
+	// Progress is called after each row, and may be nil.
 	Progress func(rows, of int)
 }
 
-// A Report says what became of each row.
 type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists the tables that would have rows to take, but are views. An import leaves views out.
+	// Views lists views with the name of a table from which an import takes rows. An import reads no view.
 	Views []string `json:"views,omitempty"`
 }
 
-// A Table says what became of the rows of a table. Rows is the sum of Taken and all Skipped.
+// Rows is the sum of Taken and all Skipped.
 type Table struct {
 	Name    string `json:"table"`
 	Rows    int    `json:"rows"`
@@ -58,13 +55,11 @@ type Table struct {
 	Skipped []Skip `json:"skipped,omitempty"`
 }
 
-// A Skip is a number of rows that were left out for the same reason.
 type Skip struct {
 	Rows   int    `json:"rows"`
 	Reason string `json:"reason"`
 }
 
-// Taken returns the number of rows that were taken.
 func (r *Report) Taken() (n int) {
 	for _, t := range r.Tables {
 		n += t.Taken
@@ -72,7 +67,6 @@ func (r *Report) Taken() (n int) {
 	return n
 }
 
-// Text returns the report for people.
 func (r *Report) Text() string {
 	var b strings.Builder
 	others := map[string][]string{} // the tables of which nothing can be taken, by reason
@@ -98,7 +92,7 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// count counts rows of a table: as taken if reason is "", otherwise as left out for this reason.
+// If reason is "", the rows count as taken, otherwise as left out for this reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -112,17 +106,15 @@ func (r *Report) count(table string, rows int, reason string) {
 	t.Skipped[i].Rows += rows
 }
 
-// A run is one import.
 type run struct {
 	*Importer
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// read is the number of rows that were read. of is the number of rows in the tables from which rows are taken.
+	// of is the number of rows in the tables from which an import takes rows.
 	read, of int
-	// sessions holds the sessions on this machine, by id.
 	sessions map[string]*rawhistory.Stored
-	// projects holds the identity of each project of the plugin, or "" if it has none.
+	// projects maps the plugin's projects to identities, or to "".
 	projects map[string]string
 	batch    []step
 }
@@ -130,17 +122,15 @@ type run struct {
 // A put stores a row, or returns why it does not.
 type put func(*store.Import) (reason string, err error)
 
-// skip returns a put that stores nothing.
 func skip(reason string) put { return func(*store.Import) (string, error) { return reason, nil } }
 
-// A step is a row of a batch.
 type step struct {
 	table string
 	store put
 }
 
-// Run imports the database at path. If ctx ends, it reports what it has stored so far, and the next run continues from
-// there. It fails with an fs.ErrNotExist, or with the errors of plugindb.Read and store.RunImport.
+// If ctx ends, Run reports what it has stored so far, and the next run continues from there. The errors are
+// fs.ErrNotExist, and those of plugindb.Read and store.RunImport.
 func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	x := run{Importer: i, ctx: ctx, projects: map[string]string{}, report: Report{Database: path, Tables: []Table{}}}
 	err := plugindb.Read(ctx, path, func(db *plugindb.DB) error {
@@ -182,8 +172,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows in those tables of the plugin's database from which an import takes rows. It returns
-// 0 if there is no database, or if an import has taken rows already.
+// Found returns the number of rows that an import could take. If there is no database, or an import has already taken
+// rows, it returns 0.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {
@@ -212,7 +202,7 @@ func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// prepare creates our database if there is none. A rehearsal creates it in a temporary directory, and works there.
+// If there is no database of ours, prepare creates one. A rehearsal creates it in a temporary directory.
 func (x *run) prepare() (done func(), err error) {
 	done = func() {}
 	err = memories.View(x.ctx, x.Dir, func(*memories.Reader) error { return nil })
@@ -236,7 +226,6 @@ func (x *run) prepare() (done func(), err error) {
 	return done, s.Close()
 }
 
-// each reads the rows of a table. row returns the put that stores one row.
 func (x *run) each(table string, columns []string, rest string, row func(*plugindb.Row) (put, error)) error {
 	return x.db.Each(table, columns, rest, func(r *plugindb.Row) error {
 		store, err := row(r)
@@ -254,7 +243,6 @@ func (x *run) each(table string, columns []string, rest string, row func(*plugin
 	})
 }
 
-// tick counts rows that were read.
 func (x *run) tick(rows int) error {
 	if x.read += rows; x.Progress != nil {
 		x.Progress(x.read, x.of)
@@ -262,7 +250,6 @@ func (x *run) tick(rows int) error {
 	return context.Cause(x.ctx)
 }
 
-// flush stores the rows of the batch in one transaction.
 func (x *run) flush() error {
 	all := x.batch
 	x.batch = nil
@@ -287,7 +274,7 @@ func (x *run) flush() error {
 	return nil
 }
 
-// project returns the identity of a project of the plugin, or "". Very old rows name a directory.
+// Very old rows name a project by its directory.
 func (x *run) project(stored string) (string, error) {
 	if identity, ok := x.projects[stored]; ok {
 		return identity, nil
@@ -324,10 +311,8 @@ func isIdentity(text string) bool {
 
 const unknownProject = "its project is not known"
 
-// taken lists the tables from which an import takes rows.
 var taken = map[string]bool{"memories": true, "workspaces": true, "workspace_members": true, "notes": true, "compartments": true, "git_commits": true}
 
-// reasonFor says why the rows of a table are left out.
 func reasonFor(table string) string {
 	const (
 		working = "only the plugin itself uses such rows"

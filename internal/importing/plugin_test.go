@@ -26,7 +26,6 @@ import (
 
 const now = storetest.Now
 
-// A machine has OpenCode with a session of six messages, and the plugin's database.
 type machine struct {
 	t      *testing.T
 	home   string
@@ -54,7 +53,7 @@ func (m *machine) importer(dir string) *Importer {
 	}
 }
 
-// run imports into dir, checks that each row is accounted for, and returns the report as lines.
+// run also checks that each row is accounted for.
 func (m *machine) run(i *Importer) string {
 	m.t.Helper()
 	r, err := i.Run(m.t.Context(), m.plugin.Path)
@@ -87,7 +86,6 @@ func (m *machine) want(i *Importer, want ...string) {
 	}
 }
 
-// rows returns everything in our two databases in dir.
 func (m *machine) rows(dir string) []string {
 	m.t.Helper()
 	s, err := store.Open(m.t.Context(), store.Options{Dir: filepath.Join(m.home, dir), Log: slog.New(slog.DiscardHandler), Clock: clock.NewManual(now)})
@@ -104,7 +102,7 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows of each kind: rows that can be taken, and one row for each reason why a row cannot be taken.
+// fill writes rows that can be taken, and one row for each reason why a row cannot be taken.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin
@@ -228,7 +226,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 	}))
 }
 
-// memoriesTaken holds the memories of fill in the form in which the import has to store them.
+// memoriesTaken holds the memories of fill as the import must store them.
 var memoriesTaken = []string{
 	"git:1 CONSTRAINTS Pi stores JSONL active true 90 agent opencode/ses_9 7 11 12 13 0 0",
 	"git:1 NAMING archived name archived false 50 historian / 1 11 12 13 0 0",
@@ -239,8 +237,7 @@ var memoriesTaken = []string{
 	"git:1 NAMING old name superseded false 50 historian / 1 11 12 13 0 1",
 }
 
-// An import that is interrupted after any row, and then runs again, leaves the same rows as an import without
-// interruption.
+// The import may be interrupted after any row. A second run must complete it.
 func TestInterruptedImportChangesNothingInTheEnd(t *testing.T) {
 	m := newMachine(t)
 	m.plugin.Memory("git:1", "NAMING", "one", "")
@@ -280,7 +277,7 @@ func TestInterruptedImportChangesNothingInTheEnd(t *testing.T) {
 	}
 }
 
-// If the user has changed or deleted an imported row here, a second import does not bring the old row back.
+// The user has changed or deleted an imported row. A second import must not bring the old row back.
 func TestSecondImportLeavesChangesAlone(t *testing.T) {
 	m := newMachine(t)
 	m.plugin.Memory("git:1", "NAMING", "one", "")

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb"
 )
 
-// The reasons for which rows of several tables are left out.
 const (
 	isTakenBefore  = "taken before"
 	isKnown        = "magicctx has the same"
@@ -25,8 +24,7 @@ const (
 	isTooMany      = "there are 200 open notes already"
 )
 
-// refused returns the reason why the store refuses a text, without details, so that equal reasons can be counted
-// together.
+// refused leaves out details, so that equal reasons can be counted together.
 func refused(err error) (string, error) {
 	refusal, ok := errors.AsType[memories.Refusal](err)
 	switch {
@@ -40,7 +38,7 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once returns a put that stores a row only once, even if the import is repeated. name identifies the row.
+// Even if the import is repeated, a put of once stores the row with this name only once.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)
@@ -55,8 +53,8 @@ func once(name []string, do put) put {
 	}
 }
 
-// oldCategories maps the categories of older versions of the plugin. A memory with isForReview may be no fact about the
-// project: a person has to decide (memory review).
+// oldCategories maps the categories of older versions of the plugin. A memory with isForReview may be no fact about
+// the project, so a person has to decide (memory review).
 var oldCategories = map[string]struct {
 	category    string
 	isForReview bool
@@ -75,7 +73,7 @@ var memoryColumns = []string{
 	"last_seen_at", "expires_at", "superseded_by_memory_id",
 }
 
-// takeMemories takes memories. Superseded memories come last, so that the memories that replace them are there already.
+// Superseded memories come last, because the memories that replace them must already exist.
 func (x *run) takeMemories() error {
 	const order = `ORDER BY superseded_by_memory_id IS NOT NULL, CASE WHEN superseded_by_memory_id IS NULL THEN id ELSE -id END`
 	return x.each("memories", memoryColumns, order, func(r *plugindb.Row) (put, error) {
@@ -111,7 +109,6 @@ func (x *run) takeMemories() error {
 	})
 }
 
-// memory returns a memory of the plugin, or why it cannot be taken.
 func (x *run) memory(r *plugindb.Row) (m chronicle.Memory, reason string, err error) {
 	m = chronicle.Memory{
 		Category: r.Text(1), Content: r.Text(2), Source: sources[cmp.Or(r.Text(4), "historian")], Session: r.Text(5),
@@ -150,7 +147,7 @@ func (x *run) memory(r *plugindb.Row) (m chronicle.Memory, reason string, err er
 	return m, reason, err
 }
 
-// takeNotes takes the open notes of sessions, and the notes of projects, which wait for a condition.
+// takeNotes takes the open notes of sessions, and the notes of projects that wait for a condition.
 func (x *run) takeNotes() error {
 	columns := []string{"type", "status", "content", "session_id", "project_path", "surface_condition", "created_at", "harness", "anchor_ordinal"}
 	return x.each("notes", columns, "ORDER BY id", func(r *plugindb.Row) (put, error) {

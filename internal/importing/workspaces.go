@@ -13,7 +13,6 @@ import (
 
 const hasNoName = "its name cannot be used"
 
-// named returns the reason why the store refuses a name.
 func named(err error) (string, error) {
 	if _, ok := errors.AsType[memories.Refusal](err); ok {
 		return hasNoName, nil
@@ -21,7 +20,6 @@ func named(err error) (string, error) {
 	return "", err
 }
 
-// takeWorkspaces takes workspaces, and then their members.
 func (x *run) takeWorkspaces() error {
 	err := x.each("workspaces", []string{"name", "share_categories"}, "ORDER BY id", func(r *plugindb.Row) (put, error) {
 		name, shares := r.Text(0), sharesOf(r.Text(1))
@@ -57,7 +55,7 @@ func (x *run) takeWorkspaces() error {
 	})
 }
 
-// sharesOf returns the categories that a policy of the plugin names. A policy that is not well-formed shares nothing.
+// A malformed policy shares nothing.
 func sharesOf(policy string) (shares []string) {
 	err := json.Unmarshal([]byte(policy), &shares)
 	if err != nil || slices.ContainsFunc(shares, func(c string) bool { return !slices.Contains(chronicle.Categories[:], c) }) {

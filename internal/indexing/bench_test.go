@@ -15,8 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Each operation indexes 20 sessions of 1,000 messages: prompts, and answers with a text or with a call whose output
-// has 2 KB.
+// Each operation indexes 20 sessions of 1,000 messages, for example calls with 2 KB of output.
 func BenchmarkRun(b *testing.B) {
 	home := b.TempDir()
 	random := rand.New(rand.NewPCG(1, 1))

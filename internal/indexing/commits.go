@@ -10,12 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// harnessGit takes the place of the harness's name: in the index, a project's commits are stored as a session.
+// In the index, a project's commits are a session of the harness harnessGit.
 const harnessGit = "git"
 
-// Commits reads the commits that lead to the HEAD of a directory, and returns how many it has read. It leaves out
-// commits that led to the HEAD of the last complete run already. So it also finds the commits of a branch that was
-// merged since. After an error, the next run begins again, and stores no commit twice.
+// Commits reads the commits that lead to the HEAD of a directory, and returns their number. It leaves out commits
+// that led to the HEAD of the last complete run. So it also finds the commits of a branch that was merged late. After
+// an error, the next run begins again, and stores no commit twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
 	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // if the directory is gone, its commits stay in the index
@@ -80,7 +80,7 @@ func ofCommit(c *project.Commit) index.Message {
 	return m
 }
 
-// Lacking returns those of a project's commits that the index lacks. x.Index may be nil.
+// Lacking returns the commits that the index lacks. x.Index may be nil.
 func (x *Indexer) Lacking(ctx context.Context, identity string, all []project.Commit) (lacking []project.Commit, err error) {
 	if x.Index == nil {
 		return all, nil
@@ -101,7 +101,6 @@ func (x *Indexer) Lacking(ctx context.Context, identity string, all []project.Co
 	return lacking, err
 }
 
-// Add stores commits of a project that somebody else has read.
 func (x *Indexer) Add(ctx context.Context, identity string, all []project.Commit) error {
 	return x.Index.Update(ctx, func(tx *index.Tx) error {
 		state, err := tx.Session(index.Session{Harness: harnessGit, ID: identity, Project: identity})

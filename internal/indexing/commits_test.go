@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A repository is a repository of git in which a test makes commits.
 type repository struct {
 	t    *testing.T
 	dir  string
@@ -56,7 +55,7 @@ func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
 	return cfg
 }
 
-// Commits of a branch that is merged late are older than the newest known commit. They must be read, too.
+// Commits of a branch that is merged late are older than the newest known commit.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {
@@ -149,7 +148,7 @@ func TestRulesAndDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
-// A host reads a long session in slices, and rests between them. The index is the same as after one read.
+// A host reads a long session in slices, with rests between them.
 func TestSlicesGiveTheSameIndex(t *testing.T) {
 	w := newWorld(t)
 	var all []json.Value
@@ -169,8 +168,8 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 	}
 }
 
-// If the message of a commit contains the bytes that end a field or a record, it must not forge a second commit, which
-// could replace any other commit.
+// A commit's message may contain the bytes that end a field or a record. A forged commit could replace any other
+// commit.
 func TestHostileMessageForgesNoCommit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")

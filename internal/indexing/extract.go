@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Bounds of a message in the index, in bytes. A longer text is most likely pasted data.
+// A longer text is most likely pasted data.
 const (
 	maxText    = 64 << 10 // what a message says
 	maxChunk   = 1_600    // a piece of it
@@ -26,19 +26,17 @@ const (
 	maxContext = 300
 )
 
-// maxTime is the year 10000, in Unix ms. A later time counts as unknown, because no search would find its message.
+// maxTime is the year 10000, in Unix ms. A later time counts as unknown.
 const maxTime = 253_402_300_800_000
 
-// An extractor turns the messages of one session into chunks. The messages come in their order.
+// An extractor turns the messages of one session, in their order, into chunks.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. They are the context of a
-	// text. So a prompt such as "yes, do that" is also found by the words of the answer before it, and an answer by the
-	// words of its prompt.
+	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. As context of a chunk,
+	// they let a search for the answer's words find the prompt "yes, do that".
 	prompt, answer string
 }
 
-// message returns a message with its chunks.
 func (e *extractor) message(m rawhistory.Message) index.Message {
 	d := m.Decoded
 	out := index.Message{Key: d.Key, Ordinal: m.Ordinal}
@@ -89,11 +87,10 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 	return out
 }
 
-// roles holds the origins whose texts are indexed. The texts of a tool, a file or the harness can be obtained again.
+// Texts of a tool, a file or the harness can be obtained again, so they are not indexed.
 var roles = map[transcript.Origin]index.Role{transcript.FromUser: index.User, transcript.FromAgent: index.Agent}
 
-// hash returns a hash of the contents of chunks. It leaves out their contexts, because a run that begins in the middle
-// of a session does not know all of them.
+// The hash leaves out the contexts, because a run that begins in the middle of a session does not know all of them.
 func hash(chunks []index.Chunk) int64 {
 	h := fnv.New64a()
 	for i := range chunks {
@@ -109,12 +106,12 @@ func hash(chunks []index.Chunk) int64 {
 	return int64(h.Sum64())
 }
 
-// Call returns the chunks of a call that has just ended, in the form in which the index will hold them.
+// Call returns the chunks of a call that has just ended, as the index will hold them.
 func Call(v *transcript.Vocabulary, p *transcript.Part) []index.Chunk {
 	return (&extractor{vocabulary: v}).call(p)
 }
 
-// call returns the chunks of a tool call: its command, the files that it uses, and the error that it reports.
+// The chunks of a call are its command, its files, and the error that it reports.
 func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 	if strings.HasPrefix(p.Name, "ctx_") { // the results of our own tools repeat texts of the index
 		return nil
@@ -161,7 +158,6 @@ func (e *extractor) call(p *transcript.Part) (all []index.Chunk) {
 	return all
 }
 
-// ofUserCommand returns the command that a user has run in the harness.
 func ofUserCommand(p *transcript.Part) []index.Chunk {
 	var ran struct {
 		Command  string `json:"command"`
@@ -173,7 +169,6 @@ func ofUserCommand(p *transcript.Part) []index.Chunk {
 	return []index.Chunk{{Kind: index.Command, Role: index.User, Text: clean(ran.Command, maxCommand), Status: ran.ExitCode}}
 }
 
-// patched returns the files that a patch changes.
 func patched(patch string) (paths []string) {
 	if patch == "" {
 		return nil
@@ -188,7 +183,7 @@ func patched(patch string) (paths []string) {
 	return paths
 }
 
-// errorLines returns the lines of an output that report a failure. If no line does, it returns the end of the output.
+// If no line reports a failure, errorLines returns the end of the output.
 func errorLines(output string) string {
 	if lines := Failure(output); lines != "" {
 		return lines
@@ -216,7 +211,6 @@ func Failure(output string) string {
 	return clean(strings.Join(lines, "\n"), maxError)
 }
 
-// clean returns a text without secrets, escape sequences and control characters, cut to most bytes.
 func clean(text string, most int) string {
 	if len(text) > most {
 		text = beginning(text, most)
@@ -228,8 +222,7 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// pieces cuts a text into pieces of at most maxChunk bytes. It cuts at the end of a paragraph, a line or a word, if
-// such an end is in the second half of a piece.
+// pieces cuts at the end of a paragraph, a line or a word, if such an end is in the second half of a piece.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

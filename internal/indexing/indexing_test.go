@@ -22,12 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A world is a machine with harnesses and an index.
 type world struct {
-	t    *testing.T
-	home string
-	x    *Indexer
-	// problems are what the last run could not read.
+	t        *testing.T
+	home     string
+	x        *Indexer
 	problems []string
 }
 
@@ -63,7 +61,7 @@ func (w *world) run() Progress {
 	return p
 }
 
-// find returns the chunks with a term, as "session 3 agent text: …".
+// The chunks have the form "session 3 agent text: …".
 func (w *world) find(term string) (all []string) {
 	w.t.Helper()
 	must(w.t, w.x.Index.View(w.t.Context(), func(v *index.View) error {
@@ -88,7 +86,6 @@ func (w *world) want(term string, want ...string) {
 
 func text(s string) string { return string(json.Quote(s)) }
 
-// part returns a part of OpenCode.
 func part(id, members string) string { return fmt.Sprintf(`{"id":%q,%s}`, id, members) }
 
 func ocMessage(id, role string, created int, parts ...string) json.Value {
@@ -142,8 +139,7 @@ func TestSessionsOfPiAreIndexed(t *testing.T) {
 	w.want("zebra", "pi_1 1 user text: look at the zebra", "pi_1 2 tool command (2): make zebra", "pi_1 2 tool error: make: *** Error", "pi_1 3 user command (0): ls zebra")
 }
 
-// In the fixtures, each text that must be indexed contains "zebra", and texts that must not be indexed contain
-// "giraffe".
+// In the fixtures, texts for the index contain "zebra", and all others contain "giraffe".
 func TestSessionLogsAreIndexed(t *testing.T) {
 	w := newWorld(t)
 	for from, to := range map[string]string{
@@ -174,7 +170,7 @@ func TestSessionLogsAreIndexed(t *testing.T) {
 	}
 }
 
-// A session continues between two runs: the second run reads only new messages, and replaces a message that has grown.
+// The second run must also replace a message that has grown.
 func TestRunReadsOnlyWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -198,7 +194,6 @@ func TestRunReadsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// After a revert, other messages have the ordinals of the old ones.
 func TestRewrittenSessionIsReadAnew(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -221,7 +216,7 @@ func TestRewrittenSessionIsReadAnew(t *testing.T) {
 	w.want("zebra")
 }
 
-// Each file is what a crash, another program or a stranger may have left.
+// A crash, another program or a stranger may have left such files.
 func TestBadSourcesAreNamedAndTheRestIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -264,7 +259,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// If the directory of a git project is gone, its sessions still belong to the project.
+// The directory of the git project is gone.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -284,8 +279,8 @@ func TestSessionKeepsItsProject(t *testing.T) {
 	}))
 }
 
-// OpenCode 2 keeps its sessions in other tables of the same file. A session that OpenCode 2 has taken over from version
-// 1 is read only once.
+// OpenCode 2 keeps its sessions in other tables of the same file. A session that it has taken over from version 1 is
+// read only once.
 func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	for _, isBeta := range []bool{false, true} {
 		w := newWorld(t)
@@ -314,8 +309,8 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	}
 }
 
-// A long session is read in slices with rests between them. If the pause after the session counted these rests as work,
-// the next session would wait twenty times as long as the rests took.
+// A long session is read in slices, with rests between them. If the rests counted as work, the next session would
+// wait twenty times as long as they took.
 func TestRestsAreNoWork(t *testing.T) {
 	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
 		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)

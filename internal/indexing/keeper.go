@@ -17,55 +17,49 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session. Soon after, a
-// worker reads the messages from the harness's own store. This store also has the exit status of each command, and the
-// answers that no pass has seen yet.
+// A pass only notes its session, and a worker then reads the messages from the harness's own store. Only that store
+// has the exit status of commands, and answers that no pass has seen.
 type Keeper struct {
 	Options
 	mu sync.Mutex
-	// waiting are the sessions that may have new messages. isRunning means that a worker reads them.
+	// isRunning means that a worker reads the waiting sessions.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last problem that was logged. It is not logged again after each pass.
-	told string
-	// isEmbedding means that another worker gives vectors to new texts.
+	// told is the last logged problem. Otherwise, each pass would log it again.
+	told        string
 	isEmbedding bool
 }
 
-// A place is where a session works.
 type place struct {
 	directory, project string
 	config             schema.Config
 }
 
-// Options configure a Keeper.
 type Options struct {
-	// Dir is the directory of the index. If Dir is "", there is no index.
+	// If Dir is "", there is no index.
 	Dir        string
 	Sessions   *session.Sessions
 	Background *background.Work
-	// Embeddings is the service that turns texts into vectors. It may be nil.
+	// Embeddings may be nil.
 	Embeddings *embedding.Source
 	Log        *slog.Logger
 	// After is how long the index waits after a pass. 0 means two seconds.
 	After time.Duration
 }
 
-// afterPass is the default of Options.After. The worker waits, because directly after a pass the harness needs the
-// machine. With the wait, the worker also finds the messages of several passes at once.
+// Directly after a pass, the harness needs the machine. A later read also finds the messages of several passes at
+// once.
 const afterPass = 2 * time.Second
 
-// KeepShare bounds the work to about a twentieth of the time: for each second of work, the worker rests for KeepShare
-// seconds. The indexer rests after each transaction, and the keeper for the remaining time after each session.
+// For each second of work, the worker rests for KeepShare seconds, so it uses about a twentieth of the time. The
+// indexer rests after each transaction, the keeper after each session for the rest of that time.
 const KeepShare = 20
 
-// pauseAfter returns how long the keeper still has to rest after a session. took is the time for the session, including
-// its rests, and rested is the time of these rests.
+// took is the time for a session, including its rests. rested is the time of these rests.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }
 
-// NewKeeper returns a keeper.
 func NewKeeper(o Options) *Keeper {
 	if o.After == 0 {
 		o.After = afterPass
@@ -73,7 +67,6 @@ func NewKeeper(o Options) *Keeper {
 	return &Keeper{Options: o, waiting: map[store.Key]place{}}
 }
 
-// Feature attaches the keeper to the passes.
 func (k *Keeper) Feature() pass.Feature {
 	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.note(ps.Session, ps.Config) }}
 }
@@ -91,7 +84,6 @@ func (k *Keeper) note(s *session.Session, cfg schema.Config) {
 	}
 }
 
-// work reads the waiting sessions until none is left.
 func (k *Keeper) work() {
 	ctx := k.Background.Lifetime()
 	pause := k.After
@@ -114,7 +106,6 @@ func (k *Keeper) work() {
 	}
 }
 
-// next takes a waiting session. If there is none, or the host stops, the worker ends.
 func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,7 +119,7 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-// read brings the index up to date with a session. rested is the sum of the rests that the indexer has taken meanwhile.
+// rested is the sum of the indexer's rests.
 func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)
@@ -158,7 +149,7 @@ func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.
 	return x.rested, nil
 }
 
-// embed gives vectors to new texts. The service may be slow, so the messages of sessions do not wait for it.
+// The embedding service may be slow, so a second worker waits for it.
 func (k *Keeper) embed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

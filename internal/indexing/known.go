@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// KnownIn returns a function that adds to a session what the database in dir knows about it: the ordinals of
-// messages, and the lines that the user typed.
+// KnownIn returns a function that adds ordinals and typed lines from the database in dir to a session.
 func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 	var known map[store.Key]bool
 	return func(ctx context.Context, s *rawhistory.Session) {
@@ -47,7 +46,7 @@ func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 	}
 }
 
-// SessionsIn returns the number of sessions in the index of a directory. Without an index, it returns 0.
+// Without an index, SessionsIn returns 0.
 func SessionsIn(ctx context.Context, dir string) (n int) {
 	x, err := index.OpenReadOnly(ctx, dir)
 	if err != nil {

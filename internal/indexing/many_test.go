@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// all returns what the index holds, without the numbers of rows.
+// all leaves out the numbers of rows.
 func (w *world) all() (all []string) {
 	w.t.Helper()
 	must(w.t, w.x.Index.View(w.t.Context(), func(v *index.View) error {
@@ -28,7 +28,6 @@ func (w *world) all() (all []string) {
 
 const sessionsOfEach, messagesOfEach = 50, 3
 
-// fill writes sessions of each harness, each with a prompt, an answer and a prompt.
 func fill(t *testing.T, home string) {
 	t.Helper()
 	oc := rawhistorytest.NewOpenCode(t, home)
@@ -59,8 +58,7 @@ func fill(t *testing.T, home string) {
 	}
 }
 
-// After runs that are interrupted at any point, and then a complete run, the index is the same as after one run without
-// interruption.
+// The interrupted runs may end at any point. A complete run follows.
 func TestInterruptedIndexingChangesNothingInTheEnd(t *testing.T) {
 	whole := newWorld(t)
 	fill(t, whole.home)

@@ -8,18 +8,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Progress says how far a run over all sessions has come.
 type Progress struct {
 	Sessions, Of int
-	// Skipped are the sessions that have not changed since they were read.
-	Skipped  int
-	Messages int
-	Commits  int
+	Skipped      int
+	Messages     int
+	Commits      int
 }
 
-// Run reads all sessions that the harnesses have stored on this machine, and deletes from the index the sessions that
-// their harness no longer has. It calls progress after each session. If a file or session cannot be read, it calls
-// failed and continues with the next. It ends early only if ctx ends or the index cannot be written.
+// Run reads all sessions on this machine, and deletes from the index the sessions that no longer exist. If a file or
+// session cannot be read, Run calls failed and continues with the next. Run ends early only if ctx ends or the index
+// cannot be written.
 func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
 	sources, err := x.Reader.List(ctx, failed)
 	if err != nil {
@@ -70,7 +68,6 @@ func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(
 	return p, nil
 }
 
-// known adds to a session what the host knows about it.
 func (x *Indexer) known(ctx context.Context, stored rawhistory.Stored) rawhistory.Stored {
 	if x.Known != nil {
 		x.Known(ctx, &stored.Session)
@@ -78,8 +75,8 @@ func (x *Indexer) known(ctx context.Context, stored rawhistory.Stored) rawhistor
 	return stored
 }
 
-// forget deletes the sessions that a source no longer holds. If the source itself is gone, its sessions stay in the
-// index: the source may be on a disk that is not connected.
+// forget deletes the sessions that a source no longer holds. If the source itself is gone, it may be on a disk that
+// is not connected, so its sessions stay.
 func (x *Indexer) forget(ctx context.Context, source rawhistory.Source) error {
 	return x.Index.Update(ctx, func(tx *index.Tx) error {
 		rows, err := tx.SessionsIn(source.Path)

@@ -8,23 +8,20 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// rule matches a sentence in which a user says how things must be done from then on, for example "Always run the
-// tests".
+// rule matches a sentence such as "Always run the tests".
 var rule = regexp.MustCompile(`(?i)\b(?:always|never|from now on|at all times|as a rule|general rule|must(?: not| never)?|not allowed|forbidden|no longer|without asking)\b` +
 	`|^(?:and |but |so |also,? |please,? |ok,? )*(?:do not|don't|only use|make sure|remember)\b|\bplease (?:do not|don't)\b|\bwe (?:do not|don't|only)\b`)
 
-// decision matches a sentence in which the user chooses one of several ways, for example "We keep SQLite".
+// decision matches a sentence such as "We keep SQLite".
 var decision = regexp.MustCompile(`(?i)\b(?:decided?|decision|agreed|we (?:go|stay|keep|take|use|drop)|(?:let us|let's) (?:go|stay|keep|take|use|drop|run)|then we (?:go|use|take)` +
 	`|(?:it is|then)[.!]?$|off the table|is fine[.;,]|instead of|rather than|i (?:would|suggest|chose|choose)|stays? (?:with|for|on))\b`)
 
-// maxSentences bounds the rules and decisions of one message. A sentence with more than maxSentence bytes is most
-// likely pasted data.
+// A sentence with more than maxSentence bytes is most likely pasted data.
 const (
 	maxSentences = 5
 	maxSentence  = 400
 )
 
-// statements returns the rules and decisions in a prompt of the user, as chunks of their own.
 func statements(text, context string) (all []index.Chunk) {
 	for sentence := range terms.Sentences(text) {
 		kind := index.Kind("")

@@ -15,27 +15,22 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// An Indexer reads sessions into an index.
 type Indexer struct {
-	Index  *index.Index
-	Reader rawhistory.Reader
-	// Identify finds the project of a directory, see project.Identify.
+	Index    *index.Index
+	Reader   rawhistory.Reader
 	Identify func(ctx context.Context, directory string) (string, error)
-	// LoadConfig tells Run the configuration of a directory. If it is nil, Run reads no commits.
+	// If LoadConfig is nil, Run reads no commits.
 	LoadConfig func(schema.Harness, string) schema.Config
-	// Known adds to a session what the store knows of it: the ordinals of messages, and typed lines. It may be nil.
+	// Known adds ordinals and typed lines from the store to a session, and may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
-	// Share bounds the work in the background: after each batch, the indexer rests for Share times as long as the batch
-	// took. 0 means that it does not rest.
-	Share int
-	// rested is the time for which the indexer has rested so far.
+	// After each batch, the indexer rests for Share times as long as the batch took.
+	Share  int
 	rested time.Duration
 
 	projects map[string]string // by directory
 }
 
-// rest rests as long as Share demands, after work that began at the time since.
 func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	if x.Share == 0 {
 		return nil
@@ -50,20 +45,16 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	}
 }
 
-// batchMessages bounds the messages of a transaction. So another process waits only for a moment, and a cancelled run
-// has lost little.
+// Another process waits only for one batch, and a cancelled run has lost little.
 const batchMessages = 500
 
-// sliceMessages is the number of messages that a host reads at a time.
 const sliceMessages = 200
 
-// A run reads the last messages of the previous run again, because a model may have continued them. again is their
-// number.
+// A model may have continued the last messages of the previous run, so a run reads them again.
 const again = 4
 
-// Session reads the messages of a session that the index lacks, and returns how many messages it has read. It replaces
-// messages that have changed since, and deletes messages that are gone. After an error, the next run continues where
-// this run ended.
+// Session reads the messages that the index lacks, and returns their number. It replaces changed messages, and
+// deletes messages that are gone. After an error, the next run continues in the same place.
 func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project string) (read int, err error) {
 	codec, ok := transcript.CodecOf(string(stored.Harness))
 	if !ok {
@@ -110,11 +101,10 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 	}
 }
 
-// errRewritten means that the newest message of an earlier run is gone or has another ordinal.
 var errRewritten = errors.New("the session was rewritten")
 
-// read reads the messages of a session, beginning with the last messages that the index has. Reading and decoding takes
-// about as long as writing, so both run at the same time. The channel between them bounds the memory.
+// Reading and decoding takes about as long as writing, so both run at the same time. The channel between them bounds
+// the memory.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -173,23 +163,21 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	return read, err
 }
 
-// maxBatchBytes bounds the raw messages that a run holds in memory at a time, besides one message.
+// maxBatchBytes bounds the raw messages in memory, apart from one message that may be larger.
 const maxBatchBytes = 4 << 20
 
-// A writer writes the messages of one session.
 type writer struct {
 	x         *Indexer
 	project   string
 	state     index.State
 	extractor extractor
-	// isChecked means that the newest message of the earlier run was found again, with the same ordinal.
+	// isChecked means that the earlier run's newest message still has the same ordinal.
 	isChecked bool
-	// The next read begins at the ordinal next. isCut means that the last read did not reach the end of the session.
+	// isCut means that the last read ended before the end of the session.
 	next  int
 	isCut bool
 }
 
-// begin makes the next read begin with the newest messages of the earlier run.
 func (w *writer) begin(codec transcript.Codec) {
 	w.extractor = extractor{vocabulary: codec.Vocabulary()}
 	w.next, w.isChecked = max(1, w.state.Through-again+1), w.state.Through == 0
@@ -221,8 +209,7 @@ func (w *writer) write(ctx context.Context, batch []rawhistory.Message) error {
 	})
 }
 
-// projectOf returns the project of a directory, or "" if it is not known now, for example because the directory is
-// gone.
+// If the project is not known now, for example because the directory is gone, projectOf returns "".
 func (x *Indexer) projectOf(ctx context.Context, directory string) string {
 	known, ok := x.projects[directory]
 	if ok {

@@ -15,17 +15,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages. If two such plugins work on one session, each of them
-// destroys the prefix that the other one has cached.
+// A competitor is a plugin that rewrites the same messages, and so destroys the prefix that ours has cached.
 type competitor struct {
-	// is reports whether the package with this name is the competitor.
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mentions are texts. Every copy of the competitor contains at least one of them, even if its path has
-	// another name.
+	// Every copy of the competitor contains one of the mentions, whatever its path is.
 	mentions []string
-	// problem is a sentence about the plugin %s.
+	// problem is a sentence with %s for the plugin.
 	problem string
 }
 
@@ -44,13 +41,10 @@ var competitors = []competitor{
 	},
 }
 
-// piPruner matches the names under which the pruning plugin is packaged for Pi.
 var piPruner = regexp.MustCompile(`(^|/)pi-(dcp|dynamic-context-pruning)$`)
 
-// maxMention bounds how much of a plugin's code is searched for the name of a competitor.
 const maxMention = 4 << 20
 
-// competitorOf returns the competitor that a spec in a configuration file loads, nil if it loads none.
 func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor, error) {
 	name, isNamed, err := p.pluginName(ctx, file, spec)
 	if err != nil {
@@ -68,13 +62,12 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 	return nil, nil
 }
 
-// namedDirectories is how many directories above a plugin may carry a competitor's name, as in
-// opencode-dcp/dist/index.js. A directory further up is named after a project or a person.
+// In opencode-dcp/dist/index.js, the competitor's name is two directories above the file. Directories further up are
+// named after projects or people.
 const namedDirectories = 2
 
-// matches examines a plugin file or directory. If another package's package.json was found above it,
-// hasPackage is true. Then only the plugin's own name counts, because a plugin may mention another
-// one, and a project may have any name.
+// If another package's package.json was found above the plugin, hasPackage is true. Then only the plugin's own name
+// counts, because a plugin may mention another one.
 func (c competitor) matches(path string, hasPackage bool) bool {
 	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
 		return false
@@ -93,18 +86,16 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 	return c.isMentioned(path)
 }
 
-// isMentioned reports whether a plugin's code contains a text of the competitor. It does if the plugin loads the
-// competitor's package or is a copy of it.
+// A plugin mentions the competitor if it loads the competitor's package or is a copy of it.
 func (c competitor) isMentioned(path string) bool {
 	code, err := regular.Prefix(path, maxMention)
 	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })
 }
 
-// maxAbove bounds the directories above a plugin that are searched for its package.json.
 const maxAbove = 32
 
-// pluginName returns the name by which a plugin is known. If spec is a path, that is the name in the plugin's
-// package.json. If the package.json has no name, pluginName returns the path, and isNamed is false.
+// For a path, the name is in the plugin's package.json. If there is no such name, pluginName returns the path, and
+// isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -129,7 +120,6 @@ func (p Place) pluginName(ctx context.Context, file, spec string) (name string, 
 	return path, false, nil
 }
 
-// packageNamed returns the name in a directory's package.json, empty if it has none.
 func packageNamed(dir string) string {
 	content, err := readFile(filepath.Join(dir, "package.json"))
 	var manifest struct {
@@ -143,8 +133,7 @@ func packageNamed(dir string) string {
 
 var script = regexp.MustCompile(`\.[tj]s$`)
 
-// discoveredConflicts finds competitors that the harness discovers in its plugin directories, without an
-// entry in a configuration.
+// The harness loads plugins in its plugin directories without an entry in a configuration.
 func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	for _, dir := range dirs {
 		for _, sub := range p.Harness.discoveryDirectories {
@@ -170,8 +159,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor that an entry of a plugin directory loads. If the entry loads none, it
-// returns nil. The entry may be a link to a checkout, and may have any name.
+// The entry may be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -191,7 +179,6 @@ func (p Place) discovered(path, name string) *competitor {
 	return nil
 }
 
-// discoveredFolder returns the competitor in a folder that the harness loads as one plugin.
 func discoveredFolder(path, name string) *competitor {
 	if own := packageNamed(path); own != "" {
 		name = own
@@ -209,8 +196,7 @@ func discoveredFolder(path, name string) *competitor {
 	return nil
 }
 
-// Conflicts finds everything that cannot work beside magicctx in the configurations that apply at the place.
-// Installations, doctor and a running host all use this list of conflicts.
+// Conflicts finds everything in the configurations at a place that cannot work together with magicctx.
 func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	target, err := p.target()
 	if err != nil {
@@ -226,7 +212,7 @@ func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	return findConflicts(ctx, p, d)
 }
 
-// ConflictsAt finds the conflicts at several places, and lists each of them once.
+// ConflictsAt lists the conflicts at several places, each once.
 func ConflictsAt(ctx context.Context, places ...Place) (all []Conflict, err error) {
 	for _, p := range places {
 		found, err := Conflicts(ctx, p)

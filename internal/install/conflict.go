@@ -14,25 +14,22 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// A Conflict is something in a configuration that cannot work beside magicctx, for example a second
-// plugin that compacts sessions.
+// A Conflict is, for example, a second plugin that compacts sessions.
 type Conflict struct {
-	Where   string // file, or file:line:column
-	Problem string
-	Remedy  string // the action that resolves it, as an imperative
-	// IsCompetitor is true for another plugin that rewrites the same messages.
+	Where        string // file, or file:line:column
+	Problem      string
+	Remedy       string // the action that resolves it, as an imperative
 	IsCompetitor bool
 }
 
-// A ConflictError lists the reasons why nothing was installed.
+// A ConflictError says why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// Harness is the name of the harness. If an earlier installation has switched off the harness's own
-	// compaction, CompactionOff is the path of the configuration that switches it off. Otherwise it is empty.
+	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of that
+	// configuration. Otherwise, it is empty.
 	Harness, CompactionOff string
 }
 
-// Error lists the conflicts, each with its remedy.
 func (e *ConflictError) Error() string {
 	var b strings.Builder
 	b.WriteString("nothing was changed, because magicctx cannot work beside this:")
@@ -45,7 +42,6 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// findConflicts searches all configurations that apply at the place.
 func findConflicts(ctx context.Context, p Place, target configuration) ([]Conflict, error) {
 	files, dirs := p.Harness.inForce(p)
 	var found []Conflict
@@ -73,8 +69,7 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// compactionConflicts finds compaction that is switched on in a file that the harness merges over the file that an
-// installation edits.
+// The harness merges some files over the file that an installation edits. They may switch compaction on.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
@@ -92,8 +87,7 @@ func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	return found
 }
 
-// pluginConflicts finds competing plugins in one configuration. dirs are the directories in which
-// plugins keep their own configuration.
+// dirs are the directories in which plugins keep their own configuration.
 func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (found []Conflict, err error) {
 	if _, err := c.plugins(); err != nil {
 		return nil, err
@@ -127,10 +121,8 @@ func (c configuration) pluginConflicts(ctx context.Context, dirs []string) (foun
 	return found, nil
 }
 
-// An entry is an element of a configuration that loads a plugin.
 type entry struct{ list, spec, position string }
 
-// entries returns the elements of all lists whose plugins the harness loads.
 func (c configuration) entries() (all []entry) {
 	for _, list := range append([]string{c.Harness.List}, c.Harness.moreLists...) {
 		m := jsonc.Member(c.Root, list)
@@ -150,7 +142,7 @@ func (c configuration) entries() (all []entry) {
 	return all
 }
 
-// loadedByHand finds our own plugin in the lists that an installation does not edit.
+// An installation edits only one list. Users may have added our plugin to another one.
 func (c configuration) loadedByHand() (found []entry) {
 	for _, e := range c.entries() {
 		if e.list != c.Harness.List && c.isShim(e.spec) {
@@ -160,7 +152,6 @@ func (c configuration) loadedByHand() (found []entry) {
 	return found
 }
 
-// loadedTwice returns the conflicts of an installation with a plugin that is loaded by hand.
 func (c configuration) loadedTwice() (found []Conflict) {
 	for _, e := range c.loadedByHand() {
 		found = append(found, Conflict{

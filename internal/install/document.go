@@ -8,16 +8,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// maxFileBytes bounds a configuration file.
 const maxFileBytes = 4 << 20
 
-// A configuration is a document that the harness of a place reads.
 type configuration struct {
 	*jsonc.Document
 	Place
 }
 
-// parseStrictly parses a configuration, and refuses what its harness cannot read.
+// Some harnesses read less than JSONC, so parseStrictly refuses what the harness cannot read.
 func (p Place) parseStrictly(file string, content []byte) (configuration, error) {
 	d, err := jsonc.ParseDocument(file, content)
 	if err != nil || !p.Harness.isStrict || d.Tree.IsStandard() {
@@ -26,8 +24,7 @@ func (p Place) parseStrictly(file string, content []byte) (configuration, error)
 	return configuration{}, fmt.Errorf("%s: a comment or a trailing comma; %s takes neither, and ignores the whole file", d.FirstExtra(), p.Harness.Name)
 }
 
-// readDocument reads and parses a configuration of the harness. If the file does not exist, the error is
-// fs.ErrNotExist.
+// If the file does not exist, the error is fs.ErrNotExist.
 func (p Place) readDocument(file string) (configuration, error) {
 	content, err := readFile(file)
 	if err != nil {
@@ -36,12 +33,11 @@ func (p Place) readDocument(file string) (configuration, error) {
 	return p.parseStrictly(file, content)
 }
 
-// readFile reads a configuration.
 func readFile(file string) ([]byte, error) {
 	return regular.Read(file, maxFileBytes)
 }
 
-// readOwn reads a file of our own in the data directory. It follows no link.
+// readOwn reads our file in the data directory, and follows no link.
 func readOwn(file string) ([]byte, error) {
 	if isLink(file) {
 		return nil, fmt.Errorf("%s is a link; remove it", file)
@@ -49,8 +45,7 @@ func readOwn(file string) ([]byte, error) {
 	return readFile(file)
 }
 
-// writeOwn writes a file of our own in the data directory, which is readable for the user only. It
-// follows no link.
+// writeOwn writes our file in the data directory, readable only for the user, and follows no link.
 func writeOwn(file string, content []byte) error {
 	if err := regular.MakeDirectory(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

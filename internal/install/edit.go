@@ -10,18 +10,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// A former holds the values that a removal may have to put back into a configuration.
 type former struct {
 	HasPlugin     bool `json:"has_plugin"`
 	HasCompaction bool `json:"has_compaction"`
-	// Entry is the spec of a shim that was listed before, if any.
+	// Entry is the spec of a shim that was already listed, if any.
 	Entry string `json:"entry,omitempty"`
-	// Compaction holds the former values of the keys in the harness's switchesOff, if they were set.
+	// Compaction holds the former values of the keys in switchesOff, if they were set.
 	Compaction map[string]json.Value `json:"compaction,omitempty"`
 }
 
-// former reads the values that a later removal has to restore. It fails if the document has a value of the wrong
-// type where an insertion is needed, for example a string under "plugin".
+// former reads the values that a later removal has to restore. If the document has a value of the wrong type, for
+// example a string under "plugin", former returns an error.
 func (c configuration) former(spec string) (former, error) {
 	var f former
 	plugins, err := c.plugins()
@@ -52,9 +51,9 @@ func (c configuration) former(spec string) (former, error) {
 	return f, nil
 }
 
-// enable adds the plugin to the list, unless the list already has it in some form. If the harness needs it,
-// enable also switches compaction off. earlier is the spec of an earlier installation, if any. If replace
-// accepts an entry of the shim with another spec, the new spec replaces that entry.
+// enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of
+// an earlier installation, if any. If replace accepts an entry of the shim with another spec, the new spec replaces
+// that entry.
 func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -90,8 +89,8 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 	return nil
 }
 
-// disable undoes enable in a document that was edited since. If the author has changed a value again, the
-// value stays.
+// disable undoes enable in a document that was edited later. If the author has changed a value again, the value
+// stays.
 func (c configuration) disable(spec string, f former) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -118,10 +117,9 @@ func (c configuration) disable(spec string, f former) error {
 	return c.restoreCompaction(f)
 }
 
-// maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.
+// A repository may have written the list, and each plugin costs several reads.
 const maxPlugins = 1000
 
-// plugins returns the list of plugins, nil if the document has none.
 func (c configuration) plugins() (*hujson.Array, error) {
 	m := jsonc.Member(c.Root, c.Harness.List)
 	if m == nil {
@@ -137,8 +135,7 @@ func (c configuration) plugins() (*hujson.Array, error) {
 	return list, nil
 }
 
-// switchedCompaction returns the object of compaction settings if an installation changes it. It returns nil
-// if an installation does not change it, or if the document has none.
+// switchedCompaction returns the compaction settings that an installation changes, or nil.
 func (c configuration) switchedCompaction() (*hujson.Object, error) {
 	if c.Harness.HoldsCompactionBack() {
 		return nil, nil
@@ -146,7 +143,6 @@ func (c configuration) switchedCompaction() (*hujson.Object, error) {
 	return compactionOf(c.Document)
 }
 
-// compactionOf returns the object of compaction settings, nil if the document has none.
 func compactionOf(d *jsonc.Document) (*hujson.Object, error) {
 	m := jsonc.Member(d.Root, "compaction")
 	if m == nil {
@@ -159,7 +155,6 @@ func compactionOf(d *jsonc.Document) (*hujson.Object, error) {
 	return obj, nil
 }
 
-// specOf returns the spec of an entry, nil if the entry has no text where its harness reads one.
 func (p Place) specOf(entry *hujson.ArrayElement) *hujson.Value {
 	value := p.Harness.specOf(entry)
 	if value == nil {
@@ -173,9 +168,8 @@ func (p Place) specOf(entry *hujson.ArrayElement) *hujson.Value {
 
 func mustText(v hujson.Value) string { s, _ := jsonc.Text(v); return s }
 
-// ownEntry returns the index of the entry that loads the shim, -1 if there is none. It prefers an entry with
-// the first of the specs, then an entry with the second one, then any other entry that is known to load the
-// shim.
+// ownEntry returns the index of the entry that loads the shim, or -1. It prefers an entry with the first of the
+// specs, then with the second, then any other.
 func (p Place) ownEntry(file string, plugins *hujson.Array, specs ...string) int {
 	found, rank := -1, len(specs)+1
 	if plugins == nil {

@@ -11,7 +11,6 @@ import (
 
 const shim = "/opt/shim/index.js"
 
-// openCode is a place for functions that need only the harness.
 var openCode = Place{Harness: OpenCode, Env: func(string) string { return "" }}
 
 func never(string) bool { return false }
@@ -48,7 +47,6 @@ func disabled(t *testing.T, before, installed string) string {
 	return string(d.Bytes())
 }
 
-// An insertion follows the style of the file, and a removal restores the file exactly.
 func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	tests := []struct{ name, before, after string }{
 		{
@@ -128,7 +126,7 @@ func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	}
 }
 
-// The user edits the file after the installation. The removal keeps those edits.
+// The user edits the file after the installation.
 func TestRemovalKeepsLaterEdits(t *testing.T) {
 	tests := []struct{ name, before, edited, want string }{
 		{
@@ -156,7 +154,7 @@ func TestRemovalKeepsLaterEdits(t *testing.T) {
 			"{\n  \"compaction\": {\n    // keep off!\n  }\n}\n",
 		},
 		{
-			// If a configuration has no $schema, OpenCode inserts one.
+			// OpenCode inserts a missing $schema.
 			"$schema in front",
 			"{\n  \"a\": 1\n}\n",
 			strings.Replace("{\n  \"a\": 1,\n  \"plugin\": [\"/opt/shim/index.js\"],\n  \"compaction\": {\n    \"auto\": false,\n    \"prune\": false\n  }\n}\n", "{", "{\n  \"$schema\": \"s\",", 1),

@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// Install refuses a file or changes it. A changed file does not change again at a second installation,
-// and Uninstall restores it.
+// If Install changes a file, a second installation changes nothing, and Uninstall restores the file.
 func FuzzInstall(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "\ufeff{\r\n\t\"a\":1,//x\r\n}", `{"plugin":[["a",{}],],"compaction":{"auto":true/**/}}`, "{}//", "{/*a\nb*/}",

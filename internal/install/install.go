@@ -12,18 +12,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// Options are the inputs of Install.
 type Options struct {
 	Place
-	// Plugin is the spec of a shim that the user has named. It replaces an entry that loads the shim from another path.
-	// If it is empty, the installation uses Shim.
+	// Plugin is a spec that the user has named. It replaces an entry that loads the shim from another path. If Plugin
+	// is empty, the installation uses Shim.
 	Plugin string
-	// Shim is the shim to install if the user named none.
-	Shim Shim
+	Shim   Shim
 }
 
-// Install plans to add the shim to a harness's configuration. If a person has to solve a problem first,
-// the error is a *ConflictError. A syntax error names file:line:column.
+// Install plans to add the shim to a harness's configuration. If a person has to solve a problem first, the error is
+// a *ConflictError.
 func Install(ctx context.Context, o Options) (*Plan, error) {
 	p, d, err := begin(o.Place)
 	if err != nil {
@@ -51,8 +49,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// If an earlier installation wrote the entry, the new spec may replace it. If the user wrote the entry, it
-	// stays.
+	// The new spec may replace the entry of an earlier installation, but not an entry of the user.
 	replace := func(entry string) bool {
 		return isChosen || o.isStale(p.File, entry) || earlier.Spec != "" && o.sameSpec(p.File, entry, earlier.Spec)
 	}
@@ -100,7 +97,6 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	return p, err
 }
 
-// begin reads the configuration to edit, and returns a plan that changes nothing yet.
 func begin(p Place) (*Plan, configuration, error) {
 	var none configuration
 	file, err := p.target()
@@ -126,7 +122,6 @@ func begin(p Place) (*Plan, configuration, error) {
 	return plan, d, err
 }
 
-// earlier returns the record of the earlier installation in the file, or an empty one.
 func (p *Plan) earlier() (*record, error) {
 	r, err := p.vault.readRecord()
 	if err != nil {
@@ -138,8 +133,7 @@ func (p *Plan) earlier() (*record, error) {
 	return new(record), nil
 }
 
-// newDirectory returns the harness's directory if this installation or the earlier one creates it, otherwise "". For a
-// user, the harness's directory is the directory of the edited file.
+// newDirectory returns the harness's directory if this or the earlier installation creates it, otherwise "".
 func (p Place) newDirectory(file string, earlier *record) string {
 	dir := filepath.Dir(file)
 	if p.Project != "" {
@@ -151,8 +145,8 @@ func (p Place) newDirectory(file string, earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// recordLoader records the files of the loader that the plan writes into the project. If a loader came with the
-// repository, it stays when magicctx is uninstalled.
+// If a loader came with the repository, an uninstallation must leave it, so recordLoader records only files that the
+// plan writes.
 func (r *record) recordLoader(p *Plan, earlier *record) {
 	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
 	for _, f := range p.place().loadersAmong(p.files) {
@@ -164,8 +158,7 @@ func (r *record) recordLoader(p *Plan, earlier *record) {
 	}
 }
 
-// recordInstallation prepares the backup and the record for an edited document. earlier is the record
-// of the previous installation, or an empty one.
+// earlier is the record of the previous installation, or an empty one.
 func (p *Plan) recordInstallation(edited configuration, spec string, earlier *record) (err error) {
 	place := p.place()
 	p.backup = p.Before

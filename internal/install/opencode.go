@@ -14,21 +14,21 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode lists plugins in opencode.json(c). Its own compaction would summarise history that this program
-// manages. Only the configuration can prevent that, so an installation switches compaction off.
+// OpenCode's own compaction would summarise history that this program manages. Only the configuration can prevent
+// that, so an installation switches compaction off.
 //
-// Both versions of OpenCode read the list "plugin" and the switch compaction.auto, and load a directory with an
-// index.js (tested with 1.18.33 and a beta of version 2; the source of 2.0.26 was only read). Version 2 also reads the
-// list "plugins". Except for its betas, it cannot load a plugin from a single file.
+// Both versions read the list "plugin" and the switch compaction.auto, and load a directory with an index.js (tested
+// with 1.18.33 and a beta of version 2; the source of 2.0.26 was only read). Version 2 also reads the list "plugins".
+// Except for its betas, it cannot load a plugin from a single file.
 var OpenCode = &Harness{
 	ID: schema.HarnessOpenCode, Name: "OpenCode", Programs: []string{"opencode", "opencode2"}, RestartNote: " (version 2: opencode service restart)", List: "plugin", Package: "@magicctx/opencode",
 
 	files: []string{"opencode.json", "opencode.jsonc"},
-	// OpenCode adds a "$schema" to a file that has none. With it, OpenCode leaves the file alone.
+	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// If there is no tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json.
-	// OpenCode 2 takes over the plugins in tui.json, but cannot load a single file. So a new list is named tui.jsonc.
+	// Without a tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json. OpenCode
+	// 2 takes over plugins in tui.json, but cannot load a single file. So the new list is in tui.jsonc.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
@@ -40,8 +40,7 @@ var OpenCode = &Harness{
 	specOf: openCodeSpecOf, nameOf: openCodeNameOf, isPath: openCodeIsPath,
 	npmSpec: func(name string) string { return name },
 
-	// "auto" is on unless configured. "prune" rewrites old tool outputs on its own, which changes the
-	// cached prefix.
+	// "auto" is on by default. "prune" rewrites old tool outputs, which changes the cached prefix.
 	compactionSwitch: "auto", switchesOff: []string{"auto", "prune"},
 
 	moreLists:            []string{"plugins"},
@@ -50,7 +49,6 @@ var OpenCode = &Harness{
 	shimDirectory:        "opencode-shim", projectDirectory: ".opencode", loadsDirectories: true,
 }
 
-// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and OpenCode's directory below ~/.config.
 func openCodeUserDirectories(p Place) (dirs []string) {
 	for _, dir := range []string{p.directoryIn("OPENCODE_CONFIG_DIR"), openCodeDirectory(p)} {
 		if dir != "" {
@@ -60,7 +58,6 @@ func openCodeUserDirectories(p Place) (dirs []string) {
 	return dirs
 }
 
-// openCodeDirectory returns OpenCode's directory below ~/.config, empty if there is no home.
 func openCodeDirectory(p Place) string {
 	config := p.Env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
@@ -76,8 +73,7 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce returns the configuration files that OpenCode merges, and its configuration
-// directories (measured with OpenCode 1.18). Without p.Project, the files of projects are left out.
+// openCodeInForce follows measurements with OpenCode 1.18. Without p.Project, it leaves out the files of projects.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)
@@ -96,8 +92,7 @@ func openCodeInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// openCodeSpecOf returns the spec of an entry. An entry is either a spec, a list [spec, options], or, in "plugins",
-// an object {"package": spec, "options": options}.
+// An entry is a spec, a list [spec, options], or, in "plugins", an object {"package": spec, "options": options}.
 func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	switch value := entry.Value.(type) {
 	case *hujson.Array:
@@ -114,8 +109,7 @@ func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return entry
 }
 
-// openCodeNameOf returns the npm name in a plugin spec without its version, for example
-// "@magicctx/opencode" for "@magicctx/opencode@1.2.3". It returns false for paths and URLs.
+// The result for "@magicctx/opencode@1.2.3" is "@magicctx/opencode". For paths and URLs, ok is false.
 func openCodeNameOf(spec string) (string, bool) {
 	if openCodeIsPath(spec) || strings.Contains(spec, "://") {
 		return "", false
@@ -130,12 +124,10 @@ func openCodeIsPath(spec string) bool {
 
 var (
 	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
-	// orchestratorHooks are the hooks of the orchestrator plugin that compact a session, or warn about its
-	// size.
+	// orchestratorHooks compact a session, or warn about its size.
 	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
 )
 
-// orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.
 func orchestratorConflicts(p Place, where, name string, dirs []string) (found []Conflict) {
 	if !slices.Contains(orchestrators, name) {
 		return nil
@@ -183,5 +175,4 @@ func listOf(d *jsonc.Document, key string) (list []string) {
 	return list
 }
 
-// home returns the user's home, empty if it is unknown.
 func (p Place) home() string { return cmp.Or(p.Env("HOME"), p.Env("USERPROFILE")) }

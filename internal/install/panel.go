@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// panelPlace returns the place of the list of plugins for the harness's screen. ok is false if the harness has no such
-// list.
+// If the harness's screen has no list of plugins, ok is false.
 func panelPlace(p Place) (list Place, ok bool) {
 	h := *p.Harness
 	h.files, h.newFile, h.variable, h.switchesOff, h.loadsDirectories = h.panelFiles, h.newPanelFile, h.panelVariable, nil, false
@@ -17,8 +16,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel adds a change to a plan: the harness's screen loads the panel of the plugin that entry names. The plugin
-// works without the panel, so a problem is only a note.
+// addPanel plans that the harness's screen loads the panel of the plugin that entry names. The plugin works without
+// the panel, so a problem is only a note.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {
@@ -71,7 +70,7 @@ func (o Options) planPanel(list Place, plugin, entry string, usesShim bool) (*Pl
 	return p, p.recordInstallation(d, spec, earlier)
 }
 
-// panelRemoval plans to take the panel out of the list again. It returns nil if no installation has put it there.
+// If no installation has listed the panel, panelRemoval returns nil.
 func panelRemoval(ctx context.Context, p Place) (*Plan, error) {
 	list, ok := panelPlace(p)
 	if !ok {
@@ -84,7 +83,7 @@ func panelRemoval(ctx context.Context, p Place) (*Plan, error) {
 	return removal(list, file, r)
 }
 
-// PanelProblem says why the harness's screen does not show the panel of the plugin, or "" if it does.
+// PanelProblem says why the harness's screen does not show the panel, or returns "".
 func (f Plugin) PanelProblem(ctx context.Context, p Place) string {
 	list, ok := panelPlace(p)
 	if !ok || f.Spec == "" {

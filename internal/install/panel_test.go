@@ -19,7 +19,6 @@ func (h *home) panelProblem() string {
 	return plugin.PanelProblem(context.Background(), h.Place)
 }
 
-// wantOnly checks that the files are as before, except for the schema of the settings.
 func (h *home) wantOnly(before map[string]string) {
 	h.t.Helper()
 	got := h.contents()
@@ -30,7 +29,7 @@ func (h *home) wantOnly(before map[string]string) {
 	}
 }
 
-// An installation lists the panel beside the plugin, and a removal gives both files their former bytes back.
+// A removal gives both files their former bytes back.
 func TestPanelIsListedAndRemoved(t *testing.T) {
 	for name, before := range map[string]string{
 		"tui.json":  "// mine\n{\n  \"theme\": \"nord\", // dark\n  \"plugin\": [\n    \"other-panel\", // theirs\n  ],\n}\n",
@@ -72,7 +71,6 @@ func TestPanelIsListedAndRemoved(t *testing.T) {
 	}
 }
 
-// A file that was edited after the installation keeps the edit.
 func TestPanelIsRemovedFromAnEditedFile(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -86,7 +84,7 @@ func TestPanelIsRemovedFromAnEditedFile(t *testing.T) {
 	}
 }
 
-// An older installation has listed no panel. Doctor says so, and installing again adds it.
+// An older installation has listed no panel.
 func TestPanelIsAddedToAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -111,7 +109,7 @@ func TestPanelIsAddedToAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// The plugin works without the panel, so a broken tui.json stops no installation.
+// The plugin works without the panel.
 func TestBrokenPanelListStopsNothing(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -131,7 +129,7 @@ func TestBrokenPanelListStopsNothing(t *testing.T) {
 	h.uninstall()
 }
 
-// The list of a project names no path of this machine.
+// A project's list must not name a path of this machine.
 func TestPanelOfAProject(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -149,7 +147,7 @@ func TestPanelOfAProject(t *testing.T) {
 	h.wantOnly(before)
 }
 
-// The user has chosen a plugin. If it is an npm package, its panel comes from there, too.
+// If the user has chosen an npm package as plugin, the panel comes from there, too.
 func TestPanelOfAChosenPlugin(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "@magicctx/opencode"

@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Pi lists packages in settings.json. An entry in "packages" is loaded after all other extensions of the
-// user, so that our plugin sees the messages after the others have changed them. An entry in "extensions", or
-// a file in <agent directory>/extensions, is loaded before them (seen with Pi 0.74 and 0.87). `pi list` shows
-// the entry, `pi remove` with its path removes it, and Pi ignores a path that does not exist.
+// Pi loads an entry in "packages" after all other extensions of the user. So our plugin sees the messages after the
+// others have changed them. Entries in "extensions", and files in <agent directory>/extensions, are loaded earlier
+// (seen with Pi 0.74 and 0.87). `pi list` shows the entry, `pi remove` with its path removes it, and Pi ignores a
+// missing path.
 //
 // Our plugin cancels Pi's compactions while it works, so an installation leaves that setting alone.
 var Pi = &Harness{
@@ -38,7 +38,6 @@ var Pi = &Harness{
 	projectNote: "Pi 0.87 and newer load what a project brings along only if you trust the project: answer its question, use /trust, or start it with --approve. Without a terminal (print, json and rpc mode) there is no question. Installed for all projects, the plugin needs no trust.",
 }
 
-// piUserDirectories returns Pi's agent directory.
 func piUserDirectories(p Place) []string {
 	if dir := p.directoryIn("PI_CODING_AGENT_DIR"); dir != "" {
 		return []string{dir}
@@ -49,7 +48,7 @@ func piUserDirectories(p Place) []string {
 	return []string{filepath.Join(p.home(), ".pi", "agent")}
 }
 
-// piInForce returns the settings that Pi merges. Pi joins the lists of packages of both files.
+// Pi joins the lists of packages of both files.
 func piInForce(p Place) (files, dirs []string) {
 	dirs = piUserDirectories(p)
 	if p.Project != "" {
@@ -61,7 +60,7 @@ func piInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// piSpecOf returns the spec of an entry. An entry is either a spec or an object with a "source" and filters.
+// An entry is a spec, or an object with a "source" and filters.
 func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	filtered, ok := entry.Value.(*hujson.Object)
 	if !ok {
@@ -73,7 +72,7 @@ func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return nil
 }
 
-// piRemote are the beginnings of specs that are not paths. Pi reads every other spec as a path.
+// Pi reads every spec without one of these beginnings as a path.
 var piRemote = []string{"npm:", "git:", "github:", "http:", "https:", "ssh:", "builtin:"}
 
 func piIsPath(spec string) bool {
@@ -85,7 +84,6 @@ func piIsPath(spec string) bool {
 	return true
 }
 
-// piNameOf returns the name of an npm package, or the last element of a repository's path.
 func piNameOf(spec string) (string, bool) {
 	if piIsPath(spec) {
 		return "", false

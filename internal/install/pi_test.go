@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// newPi returns a user of Pi. The plugin is built into the user's magicctx program.
 func newPi(t *testing.T) *home {
 	t.Helper()
 	h := newHomeOf(t, Pi)
@@ -22,8 +21,8 @@ func newPi(t *testing.T) *home {
 	return h
 }
 
-// traces returns the files that an uninstallation should remove. The schema that the settings name
-// stays: an edited settings file may name it.
+// traces returns the files that an uninstallation should remove. The schema stays, because an edited settings file
+// may name it.
 func (h *home) traces() map[string]string {
 	h.t.Helper()
 	all := h.contents()
@@ -31,7 +30,6 @@ func (h *home) traces() map[string]string {
 	return all
 }
 
-// An installation adds one package to Pi's settings and changes nothing else. The diff shows exactly this change.
 func TestPiInstallAddsOnePackage(t *testing.T) {
 	for _, test := range []struct{ name, before, diff string }{
 		{
@@ -75,7 +73,7 @@ func TestPiInstallAddsOnePackage(t *testing.T) {
 	}
 }
 
-// Pi rewrites its settings file whenever one of the settings changes.
+// Pi rewrites its settings file with each change of a setting.
 func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	for _, test := range []struct{ name, rewritten, left string }{
 		{
@@ -107,7 +105,7 @@ func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	}
 }
 
-// If Pi finds a comment in its settings, it ignores all of them. So an edit of such a file would have no effect.
+// Pi ignores all of its settings if it finds a comment, so our edit would have no effect.
 func TestPiSettingsWithCommentsAreRefused(t *testing.T) {
 	for content, want := range map[string]string{
 		"// mine\n{}":                          "settings.json:1:1: a comment or a trailing comma; Pi takes neither",
@@ -159,7 +157,6 @@ func TestPiAgentDirectory(t *testing.T) {
 	}
 }
 
-// Both harnesses have the same list of competitors.
 func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	const user = "/.pi/agent/"
 	for _, test := range []struct {
@@ -257,7 +254,7 @@ func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	}
 }
 
-// The files in a project may be committed, and Pi asks the user whether to trust the project.
+// Project files may be committed, and Pi asks the user whether to trust the project.
 func TestPiProjectInstall(t *testing.T) {
 	h := newPi(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -285,8 +282,7 @@ func TestPiProjectInstall(t *testing.T) {
 	}
 }
 
-// Both harnesses share the data directory and the copy of the program. Uninstalling one harness removes
-// nothing that the other needs.
+// Both harnesses share the data directory and the copy of the program.
 func TestUninstallLeavesTheOtherHarness(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

@@ -9,19 +9,16 @@ import (
 	"strings"
 )
 
-// A Place selects a configuration of a harness: a project's or the user's.
 type Place struct {
 	Harness *Harness
-	// Project is the directory of the project, absolute. Empty means the user's own configuration.
+	// Project is an absolute directory, or "" for the user's own configuration.
 	Project string
-	// DataDir is the absolute directory of the host's state. It holds records of installations and
-	// their backups.
+	// DataDir is absolute, and holds records of installations and their backups.
 	DataDir string
-	// Env looks up environment variables.
-	Env func(string) string
+	Env     func(string) string
 }
 
-// directories returns the configuration directories of the place, first choice first.
+// The first directory is the preferred one.
 func (p Place) directories() ([]string, error) {
 	if p.Harness == nil {
 		return nil, errNoHarness
@@ -35,7 +32,6 @@ func (p Place) directories() ([]string, error) {
 	return nil, p.Harness.noUserDirectory
 }
 
-// directoryIn returns the directory that an environment variable names, empty if it is not set.
 func (p Place) directoryIn(variable string) string {
 	dir := p.expandHome(p.Env(variable))
 	if dir == "" {
@@ -47,7 +43,7 @@ func (p Place) directoryIn(variable string) string {
 	return dir
 }
 
-// expandHome replaces a leading ~, as the harnesses do.
+// The harnesses also replace a leading ~.
 func (p Place) expandHome(path string) string {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok || rest != "" && rest[0] != '/' || p.home() == "" {
@@ -56,8 +52,8 @@ func (p Place) expandHome(path string) string {
 	return filepath.Join(p.home(), rest)
 }
 
-// target returns the configuration file to edit: the first that exists in the directories of the place,
-// else a new one in the first directory.
+// target returns the first existing configuration in the directories of the place, or a new one in the first
+// directory.
 func (p Place) target() (file string, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -77,8 +73,7 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// configurations returns the possible names of a configuration in dir. The harness merges each over the
-// one before it.
+// The harness merges each file over the one before.
 func (p Place) configurations(dir string) (files []string) {
 	for _, name := range p.Harness.files {
 		files = append(files, filepath.Join(dir, name))

@@ -14,23 +14,18 @@ import (
 )
 
 var (
-	// ErrChanged means that the file was edited after the plan was made. Nothing was written.
-	ErrChanged = errors.New("the file was edited in the meantime; nothing was changed, try again")
-	// ErrNotInstalled means that there is no installation to remove.
+	ErrChanged      = errors.New("the file was edited in the meantime; nothing was changed, try again")
 	ErrNotInstalled = errors.New("magicctx is not installed here")
 )
 
-// A Plan is a change to a configuration that has not been applied yet.
 type Plan struct {
-	// File is the configuration as the harness finds it. Real is its path without links. Apply writes there.
+	// File is the path that the harness uses. Real is the path without links, to which Apply writes.
 	File, Real string
-	// Before and After are the contents of File. nil means that the file does not exist.
+	// nil means that the file does not exist.
 	Before, After []byte
-	// Settings is the magicctx.jsonc to create together with the change, nil for none. The caller may
-	// set it to nil.
+	// Settings is a new magicctx.jsonc, or nil. The caller may set Settings to nil.
 	Settings *Settings
-	// Notes are sentences to show to the user.
-	Notes []string
+	Notes    []string
 
 	panel  *Plan   // the change of the list of plugins for the harness's screen, nil for none
 	record *record // an installation writes it, a removal deletes it
@@ -41,8 +36,7 @@ type Plan struct {
 	shim   []string  // files of the shim that a removal deletes
 }
 
-// Diff returns the change of the configuration as a unified diff, empty if nothing changes. It names the
-// file by its real path.
+// Diff returns a unified diff with the file's real path, or "" if nothing changes.
 func (p *Plan) Diff(colored bool) string {
 	if p == nil {
 		return ""
@@ -57,15 +51,14 @@ func (p *Plan) Diff(colored bool) string {
 	return format.Diff(before, after, string(p.Before), string(p.After), colored) + p.panel.Diff(colored)
 }
 
-// An Effect is a file that a plan writes or deletes.
 type Effect struct {
 	Action string // "create", "change" or "delete"
 	Path   string // without links
-	// IsOffered is true for the settings and their schema. The caller may leave them out.
+	// The caller may leave out the settings and their schema.
 	IsOffered bool
 }
 
-// Effects lists every file that Apply writes or deletes, in the order in which Apply does so.
+// Effects lists every file that Apply writes or deletes, in that order.
 func (p *Plan) Effects() []Effect {
 	switch {
 	case p.panel == nil:
@@ -137,13 +130,11 @@ func (p *Plan) effects() []Effect {
 
 func (p *Plan) place() Place { return p.vault.place }
 
-// IsEmpty reports whether there is nothing to do.
 func (p *Plan) IsEmpty() bool {
 	return p.record == nil && len(p.files) == 0 && (p.panel == nil || p.panel.IsEmpty())
 }
 
-// newPlan returns an empty plan for a file. A project's file must be in the project: its directory may
-// hold links, and the user has agreed to a change of the project only.
+// A project's directory may hold links, and the user has agreed to a change of the project only.
 func (p Place) newPlan(file string) (*Plan, error) {
 	v, err := p.vault(file)
 	if err != nil {
@@ -159,7 +150,6 @@ func (p Place) newPlan(file string) (*Plan, error) {
 	return &Plan{File: file, Real: real, vault: v}, nil
 }
 
-// checkInside returns an error if the place is a project and the real path of a file is outside it.
 func (p Place) checkInside(file, real string) error {
 	if p.Project == "" {
 		return nil
@@ -174,7 +164,7 @@ func (p Place) checkInside(file, real string) error {
 	return nil
 }
 
-// Apply makes the change. If somebody has edited the file in the meantime, it returns ErrChanged.
+// If somebody has edited the file after the plan, Apply returns ErrChanged.
 func (p *Plan) Apply() error {
 	all := []*Plan{p}
 	if p.panel != nil {
@@ -201,7 +191,7 @@ func (p *Plan) apply() error {
 	if p.remove {
 		return p.applyRemoval()
 	}
-	// The plugin is written first: the configuration must not name a plugin that does not exist.
+	// The configuration must not name a plugin that does not exist, so the plugin is written first.
 	for _, f := range p.files {
 		if err := f.write(); err != nil {
 			return err
@@ -220,8 +210,7 @@ func (p *Plan) apply() error {
 		}
 		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
 	}
-	// The record is written first: a record without its edit does no harm, but an edit without its record
-	// cannot be undone.
+	// A record without its edit does no harm, but an edit without its record cannot be undone.
 	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err
 	}
@@ -234,7 +223,6 @@ func (p *Plan) apply() error {
 	return regular.Replace(p.Real, p.After, perm)
 }
 
-// verify checks that the file still has the content for which the plan was made.
 func (p *Plan) verify() error {
 	if real, err := regular.RealPath(p.File); err != nil || real != p.Real {
 		return fmt.Errorf("%s: it led to %s: %w", p.File, p.Real, errors.Join(ErrChanged, err))

@@ -37,7 +37,6 @@ func (h *home) uninstall() {
 	h.apply(plan)
 }
 
-// contents returns the contents of all files below the root.
 func (h *home) contents() map[string]string {
 	h.t.Helper()
 	all := make(map[string]string)
@@ -78,8 +77,7 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// If a file was edited after the installation and magicctx is installed again, the new backup must not contain
-// our changes.
+// The file is edited, and magicctx installed again. The new backup must not contain our changes.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -95,7 +93,7 @@ func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	}
 }
 
-// The user has restored the former file by hand, for example with git.
+// The user has restored the file by hand, for example with git.
 func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -150,8 +148,8 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same file of a project, so installing for a second harness adds none. A second file would
-// hide the settings that the first harness reads, or would have no effect.
+// All harnesses read the same settings file of a project. A second file would hide the first, or would have no
+// effect.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {
@@ -178,7 +176,7 @@ func TestProjectHasOneSettingsFile(t *testing.T) {
 	}
 }
 
-// Uninstall removes the directory that install has made in a project or for the user, unless it holds something else.
+// A directory that holds something else stays.
 func TestEmptyDirectoryIsRemoved(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -419,7 +417,6 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// carried is a shim that is built into a program.
 func (h *home) carried() Shim {
 	host := filepath.Join(h.root, "bin", "magicctx-host")
 	h.write(host, "")
@@ -433,8 +430,8 @@ func (h *home) carried() Shim {
 	return s
 }
 
-// The user's configuration lists another copy of the shim. The installation replaces that entry if the
-// user named a plugin, or if that copy is gone.
+// The user's configuration lists another copy of the shim. The installation replaces that entry if the user has named
+// a plugin, or if the copy is gone.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -469,7 +466,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The user chose a plugin with an unknown name. The next installation recognises that plugin by its record.
+// The next installation recognises the chosen plugin, whose name is unknown, by its record.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// A writer generates a configuration with white space and comments in every place that JSONC allows.
 type writer struct {
 	t       *rapid.T
 	newline string
@@ -82,8 +81,7 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// container writes n children. An empty container gets no white space, because a removal cannot know
-// which part of it to restore.
+// A removal cannot know which white space of an empty container to restore, so there is none.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
 	lines := rapid.Bool().Draw(w.t, "in lines")
@@ -122,7 +120,7 @@ func (w *writer) extra() {
 	}).Draw(w.t, "extra"))
 }
 
-// For every file, uninstalling restores its bytes, with the backup and without it.
+// The removal works with the backup and without it.
 func TestUninstallUndoesInstallByteForByte(t *testing.T) {
 	for _, h := range Harnesses {
 		t.Run(h.Name, func(t *testing.T) { uninstallUndoesInstall(t, h) })
@@ -183,7 +181,7 @@ func comments(content string) (found []string) {
 	return found
 }
 
-// An installation sets three values. All other values and comments stay, in their order.
+// Apart from the three values of an installation, all values and comments stay in their order.
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t, OpenCode)
@@ -225,7 +223,6 @@ func decode(t interface{ Fatal(...any) }, content string) map[string]any {
 	return tree
 }
 
-// home is a home directory whose only configuration is in dir.
 type home struct {
 	Options
 	t interface {
@@ -235,7 +232,6 @@ type home struct {
 	root, dir string
 }
 
-// tester is the part that testing.TB and rapid.T have in common.
 type tester interface {
 	Fatal(...any)
 	Helper()
@@ -244,7 +240,6 @@ type tester interface {
 
 func newHome(t tester) *home { return newHomeOf(t, OpenCode) }
 
-// newHomeOf returns a user of one harness.
 func newHomeOf(t tester, harness *Harness) *home {
 	t.Helper()
 	root, err := os.MkdirTemp("", "magicctx-install")
@@ -256,7 +251,7 @@ func newHomeOf(t tester, harness *Harness) *home {
 	env := map[string]string{"HOME": root}
 	h.Options = Options{Place: Place{Harness: harness, Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
 	h.dir = harness.userDirectories(h.Place)[0]
-	// An uninstallation leaves the schema, so the test creates it at the start.
+	// An uninstallation leaves the schema, so the schema exists from the start.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
 	h.write(filepath.Join(h.dir, "AGENTS.md"), "")
 	return h

@@ -15,46 +15,39 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A record tells how to undo the edit of a file. It is in the user's data directory, together with the
-// backup. It must not be beside the file: a repository could ship a record there that names files to
-// delete.
+// A record tells how to undo the edit of a file. It is in the data directory, because a repository could ship a
+// record that names files to delete.
 type record struct {
-	// File is the edited file.
 	File string `json:"file"`
-	// Harness is the harness that reads the file. Records of the first release name no harness, because
-	// they all belong to OpenCode.
+	// Records of the first release name no harness, and belong to OpenCode.
 	Harness schema.Harness `json:"harness,omitempty"`
-	// Spec is the plugin entry that we inserted.
-	Spec string `json:"spec"`
-	// IsNew is true if the file did not exist. Then there is no backup.
+	Spec    string         `json:"spec"`
+	// If the file did not exist (IsNew), there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
-	// Installed is the hash of the edited file, and Backup is the hash of the backup.
-	Installed string `json:"installed"`
-	Backup    string `json:"backup,omitempty"`
-	Former    former `json:"former"`
-	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash is its hash.
+	// Installed is the hash of the edited file, and Backup the hash of the backup.
+	Installed    string `json:"installed"`
+	Backup       string `json:"backup,omitempty"`
+	Former       former `json:"former"`
 	Settings     string `json:"settings,omitempty"`
 	SettingsHash string `json:"settings_hash,omitempty"`
-	// UsesShim is true if the plugin is the shim in the data directory.
+	// UsesShim means that the plugin is the shim in the data directory.
 	UsesShim bool `json:"uses_shim,omitzero"`
-	// Loader is the path of the loader that was written into the project, and LoaderHash is its hash.
+	// Loader is the loader that the installation wrote into the project.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
-	// Terminal is the path of the loader for OpenCode's terminal interface, and TerminalHash is its hash.
+	// Terminal is the loader for OpenCode's terminal interface.
 	Terminal     string `json:"terminal,omitempty"`
 	TerminalHash string `json:"terminal_hash,omitempty"`
-	// NewDirectory is the path of the harness's directory, if the installation made it.
+	// NewDirectory is the harness's directory, if the installation made it.
 	NewDirectory string `json:"new_directory,omitempty"`
 }
 
-// A vault holds the record and the backup of one edited file.
 type vault struct {
 	place          Place
 	file           string // the edited file, with the real path of its directory
 	record, backup string // the paths of the record and the backup
 }
 
-// vault returns the vault of a configuration file.
 func (p Place) vault(file string) (vault, error) {
 	if !filepath.IsAbs(p.DataDir) {
 		return vault{}, errors.New("no data directory for the record of the installation")
@@ -71,7 +64,6 @@ func (p Place) vault(file string) (vault, error) {
 	return vault{place: p, file: file, record: name + ".json", backup: name + ".backup"}, nil
 }
 
-// readRecord returns the record, nil if there is none.
 func (v vault) readRecord() (*record, error) {
 	content, err := readOwn(v.record)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +82,6 @@ func (v vault) readRecord() (*record, error) {
 	return r, nil
 }
 
-// readBackup returns the backup that belongs to the record, nil if it is gone or was changed.
 func (v vault) readBackup(r *record) ([]byte, error) {
 	content, err := readOwn(v.backup)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +96,6 @@ func (v vault) readBackup(r *record) ([]byte, error) {
 	return content, nil
 }
 
-// checkBackup returns an error if the new backup would replace a file that no installation wrote.
 func (v vault) checkBackup(earlier *record) error {
 	content, err := readOwn(v.backup)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +107,6 @@ func (v vault) checkBackup(earlier *record) error {
 	return fmt.Errorf("%s exists and is no backup of this program; move it away", v.backup)
 }
 
-// write stores the backup, if there is one, and then the record.
 func (v vault) write(r *record, backup []byte) error {
 	if backup != nil {
 		if err := writeOwn(v.backup, backup); err != nil {
@@ -131,14 +120,12 @@ func (v vault) write(r *record, backup []byte) error {
 	return writeOwn(v.record, append(content, '\n'))
 }
 
-// forget removes the record and the backup.
 func (v vault) forget() error {
 	err := errors.Join(removeFile(v.record), removeFile(v.backup))
 	os.Remove(filepath.Dir(v.record)) // this fails while the directory holds records of other files
 	return err
 }
 
-// removeFile removes a file. It is no error if the file does not exist.
 func removeFile(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -151,8 +138,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content that a configuration would have without our changes. exact is true if the content
-// equals the former file byte for byte. If the file would not exist, withoutUs returns nil.
+// withoutUs returns the content of a configuration without our changes, or nil if the file would not exist. exact
+// means that the content equals the former file byte for byte.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

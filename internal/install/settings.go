@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings is a magicctx.jsonc that holds every default as a comment. It comes with the JSON Schema
-// that it names, so that editors know the keys without a network. A project's file names no schema.
+// Settings is a new magicctx.jsonc with every default as a comment, and with the JSON Schema that it names. With the
+// schema, editors know the keys without a network. A project's file names no schema.
 type Settings struct {
 	File    string
 	Content []byte
@@ -24,8 +24,7 @@ type Settings struct {
 	schema     []byte
 }
 
-// newSettings returns the settings to offer at the place. If a settings file exists already, it returns
-// nil, because a new file could hide that one.
+// If a settings file exists already, newSettings returns nil, because a new file could hide it.
 func newSettings(o Options) (*Settings, error) {
 	dirs, err := o.directories()
 	if err != nil {
@@ -58,8 +57,7 @@ func newSettings(o Options) (*Settings, error) {
 	return s, err
 }
 
-// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns the paths of
-// all harnesses.
+// For a project, settingsCandidates returns the paths of all harnesses.
 func (p Place) settingsCandidates() (files []string) {
 	if p.Project == "" {
 		files, _ = config.Candidates(config.Options{Harness: p.Harness.ID, Env: p.Env})
@@ -72,10 +70,9 @@ func (p Place) settingsCandidates() (files []string) {
 	return files
 }
 
-// schemaFile is the JSON Schema that the user's settings name.
 func (p Place) schemaFile() string { return filepath.Join(p.DataDir, "magicctx.schema.json") }
 
-// write creates the files. If a settings file appeared in the meantime, it stays.
+// A settings file that has appeared after the plan stays.
 func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
@@ -88,7 +85,7 @@ func (s *Settings) write() error {
 	return nil
 }
 
-// files returns the settings file and the schema that it names, the schema first.
+// The schema is first, because the settings name it.
 func (s *Settings) files() (all []ownFile) {
 	if s.schema != nil {
 		all = append(all, ownFile{s.schemaFile, s.schema, 0o600})

@@ -22,7 +22,7 @@ func (h *home) load() schema.Config {
 	return cfg
 }
 
-// The created file changes no setting, and the defaults in its comments are the real defaults.
+// The defaults in the comments must be the real defaults.
 func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	h := newHome(t)
 	plan := h.install()

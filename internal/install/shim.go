@@ -18,31 +18,27 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
-	// Bundle is the plugin. An installation writes it into the data directory.
 	Bundle []byte
-	// Loader loads the bundle from the data directory of the user who runs it. An installation writes it into a
-	// project.
+	// A Loader in a project loads the bundle from the data directory of the user who runs it.
 	Loader []byte
-	// Terminal is the part of the plugin that runs in OpenCode's terminal interface, and TerminalLoader is its loader.
-	// Both are nil for another harness. OpenCode 2 finds their files beside the other files of the shim.
+	// Terminal is the part of the plugin for OpenCode's terminal interface, and nil for other harnesses. OpenCode 2
+	// finds its file in the shim's directory.
 	Terminal, TerminalLoader []byte
-	// Host is the absolute path of the program that the plugin starts.
+	// Host is an absolute path.
 	Host string
-	// Program is the content of Host if Host is a copy in the data directory, else nil.
+	// If Host is a copy in the data directory, Program is its content.
 	Program []byte
 }
 
-// These are the files of the shim in the data directory.
 const (
 	bundleName   = "index.js"
 	terminalName = "tui.js"
 	hostRecord   = "host.json"
 )
 
-// hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
-// new installation also repairs a harness that is already running.
+// The plugin reads the host record before each start of a host. So a new installation also repairs a harness that is
+// already running.
 type hostOf struct {
 	Host string `json:"host"`
 }
@@ -51,14 +47,12 @@ func (p Place) shimFile(name string) string {
 	return filepath.Join(p.DataDir, p.Harness.shimDirectory, name)
 }
 
-// An ownFile is a file of magicctx that a plan writes.
 type ownFile struct {
 	path    string
 	content []byte
 	perm    fs.FileMode
 }
 
-// differs reports whether the file is missing or has other content.
 func (f ownFile) differs() (bool, error) {
 	info, err := os.Lstat(f.path)
 	switch {
@@ -82,8 +76,7 @@ func (f ownFile) write() error {
 	return regular.Replace(f.path, f.content, f.perm)
 }
 
-// shimFiles returns the files of the shim that are missing or of another version, and the spec of the
-// plugin for the configuration file.
+// shimFiles returns the files that are missing or differ, and the spec for the configuration file.
 func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec string, err error) {
 	record, err := json.MarshalIndent(hostOf{s.Host})
 	if err != nil {
@@ -106,7 +99,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 		if s.TerminalLoader != nil {
 			all = append(all, ownFile{filepath.Join(filepath.Dir(loader), terminalName), s.TerminalLoader, 0o644})
 		}
-		// The configuration may be committed, so it names no path of this machine.
+		// The configuration may be committed, so it must not name a path of this machine.
 		relative, err := filepath.Rel(filepath.Dir(configuration), loader)
 		if err != nil {
 			return nil, "", fmt.Errorf("name the plugin: %w", err)
@@ -128,8 +121,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	return files, spec, nil
 }
 
-// loaderFile returns the real path of the loader in the project. A directory of the project may be a link
-// that leads out of it.
+// A directory of the project may be a link that leads out of the project.
 func (p Place) loaderFile() (string, error) {
 	project, err := regular.RealPath(p.Project)
 	if err != nil {
@@ -144,7 +136,6 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// loadersAmong returns the files of the project's loader that are among the given files.
 func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	loader, err := p.loaderFile()
 	if p.Project == "" || err != nil {
@@ -158,8 +149,7 @@ func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	return found
 }
 
-// checkLoader refuses to write a loader in place of a file that no installation here wrote. That file may be the work
-// of the repository's author.
+// An existing file in place of the loader may be the work of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	for _, f := range p.loadersAmong(files) {
 		if slices.Contains(earlier.ownLoaders(p), f.path) {
@@ -172,8 +162,7 @@ func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	return nil
 }
 
-// loaderAt returns the loader of a project at a path, which may be the path of the loader or of its
-// directory. If the path does not exist or is outside, it returns "".
+// path may be the loader or its directory. If path does not exist or is outside of the project, loaderAt returns "".
 func (p Place) loaderAt(path string) string {
 	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
 	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
@@ -185,9 +174,8 @@ func (p Place) loaderAt(path string) string {
 	return filepath.Join(dir, bundleName)
 }
 
-// shimToRemove returns the files of the shim in the data directory that a removal deletes. If another
-// installation of the same harness uses the shim, it returns none. The copy of the program serves all
-// harnesses, so it is among the files only if no other installation is left.
+// If another installation of the same harness uses the shim, no file is removed. All harnesses use the copy of the
+// program, so only the removal of the last installation deletes the copy.
 func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	dir := filepath.Dir(plan.vault.record)
 	records, err := fs.Glob(os.DirFS(dir), "*.json")
@@ -210,7 +198,6 @@ func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	return files, nil
 }
 
-// removeOwn removes files that belong to magicctx, and their directories if nothing else is in them.
 func removeOwn(files []string) error {
 	for _, file := range files {
 		if err := removeFile(file); err != nil {
@@ -223,13 +210,11 @@ func removeOwn(files []string) error {
 	return nil
 }
 
-// inCache matches programs in the caches of npx and `go run`, which may be deleted at any time.
+// The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost makes the shim start the program at executable. If executable is in a cache that may be emptied,
-// the shim starts a copy in the data directory. invoked is the path by which the program was started. If
-// invoked leads to the same file, UseHost prefers it, because invoked may be a link that stays when the
-// program is updated.
+// If executable is in a cache, the shim starts a copy in the data directory. invoked is the path by which the program
+// was started. It may be a link that stays after an update, so UseHost prefers it if it leads to the same file.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()
@@ -246,7 +231,6 @@ func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	return err
 }
 
-// programCopy is the path of a copy of the program in the data directory.
 func (p Place) programCopy() string {
 	name := "magicctx-host"
 	if runtime.GOOS == "windows" {
@@ -264,18 +248,15 @@ func isSameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// A ShimProblem is a reason why an installed shim does not work, or is not the shim that this program
-// carries.
 type ShimProblem struct {
 	Problem string
-	// IsFatal means that no host starts.
 	IsFatal bool
-	// If the plugin starts another program than this one, Program is that program.
+	// Program is the program that the plugin starts, if it is not this one.
 	Program string
 }
 
-// ShimProblems examines the shim in the data directory. s is the shim that this program would install. If no
-// installation uses the data directory's shim, there are no problems.
+// s is the shim that this program would install. If no installation uses the data directory's shim, there are no
+// problems.
 func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	bundle, err := readOwn(p.shimFile(bundleName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -309,7 +290,6 @@ func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	return found, nil
 }
 
-// RenewShim writes the files of the shim in the data directory that are missing or differ.
 func (p Place) RenewShim(s Shim) error {
 	p.Project = "" // the loader of a project needs no renewal: it loads the bundle of any version
 	files, _, err := p.shimFiles(s, "")
@@ -326,8 +306,7 @@ func (p Place) RenewShim(s Shim) error {
 
 var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.+)?$`)
 
-// PluginSpec turns a plugin that the user named into a plugin spec: an existing file or directory as an
-// absolute path, or an npm package.
+// An existing file or directory becomes an absolute path; any other name is an npm package.
 func (p Place) PluginSpec(named string) (string, error) {
 	_, err := os.Stat(named)
 	if err == nil {

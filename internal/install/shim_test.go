@@ -21,8 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// A program installs the shim that it carries. Doctor finds the shim of another version, a moved program and
-// a second program. Installing again repairs each of them.
+// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs each of
+// them.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -101,7 +101,7 @@ func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	}
 }
 
-// The files in a project may be committed, so they name no path of this machine.
+// Project files may be committed.
 func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	for _, configuration := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
 		t.Run(configuration, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// If an older release has installed no loader for the terminal interface, a new installation adds it, but does not
-// replace a file of the repository.
+// An older release has installed no loader for the terminal interface. A new installation adds it, but replaces no
+// file of the repository.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -175,7 +175,7 @@ func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// A loader loads the plugin in the data directory, unless the user's own configuration loads one.
+// If the user's own configuration loads a plugin, the loader loads none.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	}
 }
 
-// The shim stays as long as any installation uses it. A loader that somebody has edited stays, too.
+// A loader that somebody has edited stays, too.
 func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -246,7 +246,7 @@ func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	}
 }
 
-// A project may contain links by which the loader would be written outside of it.
+// A link in a project could lead the loader out of the project.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -262,7 +262,7 @@ func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	}
 }
 
-// npx and `go run` start a program that may soon be deleted, so a copy of it is installed.
+// npx and `go run` may soon delete the program.
 func TestProgramInACacheIsCopied(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -285,7 +285,7 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration. Still, install compares the copy with the program.
+// A program is larger than any configuration.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -302,7 +302,7 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A link to the program stays when the program is updated, so the link is recorded.
+// A link to the program stays after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")
@@ -322,8 +322,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 cannot load a plugin from a single file. So an installation changes the entry of an earlier release, and
-// the removal restores the former bytes.
+// OpenCode 2 cannot load a plugin from a single file, so an installation changes an earlier release's entry. The
+// removal restores the former bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

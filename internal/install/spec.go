@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// withoutVersion returns an npm name without the version after it. A version may contain another @, for
-// example name@npm:@scope/other@1.
+// A version may contain another @, for example name@npm:@scope/other@1.
 func withoutVersion(spec string) string {
 	if spec == "" {
 		return ""
@@ -20,11 +19,9 @@ func withoutVersion(spec string) string {
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
-// maxSpec is the longest path that an operating system opens. A longer spec is not a plugin that a harness
-// could load.
+// maxSpec is the longest path that an operating system opens.
 const maxSpec = 4096
 
-// pathOf returns the absolute path that a spec in the given configuration file means.
 func (p Place) pathOf(file, spec string) string {
 	path := p.expandHome(spec)
 	if strings.HasPrefix(spec, "file:") {
@@ -48,8 +45,7 @@ func (p Place) pathOf(file, spec string) string {
 	return filepath.Clean(path)
 }
 
-// sameSpec reports whether two specs in one configuration file load the same plugin. Versions do not
-// matter, because a harness loads a package once.
+// A harness loads a package only once, so versions do not matter.
 func (p Place) sameSpec(file, a, b string) bool {
 	nameA, isPackageA := p.Harness.nameOf(a)
 	nameB, isPackageB := p.Harness.nameOf(b)
@@ -62,14 +58,12 @@ func (p Place) sameSpec(file, a, b string) bool {
 	return a == b || p.Harness.isPath(a) && p.Harness.isPath(b) && p.scriptAt(p.pathOf(file, a)) == p.scriptAt(p.pathOf(file, b))
 }
 
-// isScriptOf reports whether an entry names the script in the directory that spec names. Earlier installations have
-// listed the script instead of the directory.
+// Earlier installations have listed the script instead of its directory.
 func (p Place) isScriptOf(file, entry, spec string) bool {
 	return p.Harness.isPath(entry) && p.Harness.isPath(spec) && p.pathOf(file, entry) != p.pathOf(file, spec) &&
 		p.pathOf(file, entry) == p.scriptAt(p.pathOf(file, spec))
 }
 
-// isShim reports whether a spec loads the shim from any place.
 func (p Place) isShim(spec string) bool {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name == p.Harness.Package
@@ -81,7 +75,6 @@ func (p Place) isShim(spec string) bool {
 	return strings.HasSuffix(path, "/"+p.Harness.shimDirectory) || strings.HasSuffix(path, "/"+p.Harness.Package)
 }
 
-// isStale reports whether a spec is a path at which nothing exists.
 func (p Place) isStale(file, spec string) bool {
 	if !p.Harness.isPath(spec) {
 		return false

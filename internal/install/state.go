@@ -14,23 +14,21 @@ import (
 	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// A Plugin is the entry that makes a harness load the shim.
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// List is the name of the list that holds the entry. If another list has a second entry of ours, Again is the
-	// position of that entry.
+	// List is the name of the list that holds the entry. If another list has a second entry of ours, Again is its
+	// position.
 	List, Again string
-	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
-	// loader of a project, Path is the shim in the data directory that the loader loads.
+	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the shim that the loader
+	// loads.
 	Path string
-	// Loader is the path of the loader in the project, if the entry names this loader. It is empty if the entry names
-	// the shim itself.
+	// Loader is the path of the project's loader, if the entry names it.
 	Loader string
 }
 
-// Problem says why a version of the harness does not load the plugin from its entry, or loads it twice. remedy is
-// empty if an installation solves the problem.
+// A version of the harness may not load the plugin from its entry, or load it twice. If an installation solves the
+// problem, remedy is empty.
 func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	switch {
 	case !h.loadsDirectories || f.Spec == "":
@@ -46,9 +44,8 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	return "", ""
 }
 
-// ForeignPlugin returns the file that the harness runs, if that is neither the plugin nor the loader that s
-// carries. It may be another version, or somebody else's file, for example a file of a repository's author.
-// Otherwise, and for an npm package, the path is empty.
+// ForeignPlugin returns the file that the harness runs instead of the plugin or loader in s. The file may be another
+// version, or the work of a repository's author. Otherwise, and for an npm package, the path is empty.
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -74,8 +71,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 	return ours.path, nil
 }
 
-// FindPlugin returns the entry that loads the shim. It reads the configurations that apply at the place.
-// If no entry loads the shim, it returns nil. It does not matter who wrote the entry.
+// FindPlugin returns the entry that loads the shim, whoever wrote it, or nil.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	again := "" // the position of an entry of ours in a list that an installation does not edit
@@ -132,8 +128,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// scriptAt returns the script that a harness loads from a directory that an installation has made. It returns any
-// other path unchanged.
+// From a directory that an installation has made, a harness loads the script in it. Other paths stay the same.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +137,6 @@ func (p Place) scriptAt(path string) string {
 	return path
 }
 
-// isMissing reports whether a path is known and nothing is there.
 func isMissing(path string) bool {
 	if path == "" {
 		return false
@@ -151,8 +145,7 @@ func isMissing(path string) bool {
 	return err != nil
 }
 
-// CompactionOff returns the path of the configuration file that switches off the harness's own compaction
-// at the place. The path is empty if compaction is on.
+// CompactionOff returns the file that switches off the harness's own compaction, or "" if compaction is on.
 func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	files, _ := p.Harness.inForce(p)
 	for _, f := range files {
@@ -182,10 +175,9 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	return file, nil
 }
 
-// RestoreCompaction plans to restore the settings of the harness's own compaction to the values that they had
-// before the installation. The plugin stays listed, and the next installation switches compaction off
-// again. If nothing is installed at the place, the error is ErrNotInstalled. If the user had switched
-// compaction off before the installation, the plan is empty.
+// RestoreCompaction plans to restore the compaction settings from before the installation. The plugin stays listed,
+// and the next installation switches compaction off again. If nothing is installed, the error is ErrNotInstalled. If
+// the user had switched compaction off earlier, the plan is empty.
 func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 	file, r, err := place.installed(ctx)
 	if err != nil {
@@ -215,15 +207,14 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 		return p, nil
 	}
 	p.After = after
-	// The record describes the file after this change, so a later removal can still undo the installation.
+	// A later removal must still be able to undo the installation.
 	changed := *r
 	changed.Installed = hash(after)
 	p.record = &changed
 	return p, nil
 }
 
-// restoreCompaction restores the former values of the keys that an installation has switched off. If the
-// author has changed a value again, the value stays.
+// If the author has changed a value again, the value stays.
 func (c configuration) restoreCompaction(f former) error {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {

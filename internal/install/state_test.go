@@ -82,8 +82,7 @@ func TestCompactionIsRestoredAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// An earlier installation has switched compaction off. If a later one finds a conflict, it offers to switch
-// compaction on again.
+// An earlier installation has switched compaction off, and a later one finds a conflict.
 func TestConflictOffersCompaction(t *testing.T) {
 	h := newHome(t)
 	apply(t, h.install())

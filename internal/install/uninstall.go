@@ -12,9 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
-// back. From an edited file, only our changes are removed. If nothing is installed at the place, the
-// error is ErrNotInstalled.
+// Uninstall plans to remove the shim. An unedited file gets its former bytes back, and an edited file loses only our
+// changes. If nothing is installed, the error is ErrNotInstalled.
 func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	file, r, err := place.installed(ctx)
 	if err != nil {
@@ -31,8 +30,7 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// If settings that name the schema stay, the schema stays, too. Such settings may be the user's own, or may
-		// belong to another harness.
+		// Settings of the user or of another harness may stay, and name the schema.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -48,7 +46,6 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	return p, nil
 }
 
-// removal plans to undo the edit of a file.
 func removal(p Place, file string, r *record) (*Plan, error) {
 	plan, err := p.newPlan(file)
 	if err != nil {
@@ -74,8 +71,8 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// recorded returns the configurations of the place. file is the configuration that an installation has edited, and r is
-// the record of that installation. If there is no such file, r is nil.
+// If no installation has edited a configuration of the place, r is nil. Otherwise, file is that configuration, and r
+// its record.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -99,7 +96,6 @@ func recorded(ctx context.Context, p Place) (files []string, file string, r *rec
 	return files, "", nil, nil
 }
 
-// installed returns the file that an installation has edited at the place.
 func (p Place) installed(ctx context.Context) (string, *record, error) {
 	files, file, r, err := recorded(ctx, p)
 	if err != nil || r != nil {
@@ -122,12 +118,11 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 	return "", nil, ErrNotInstalled
 }
 
-// ownsSettings reports whether the settings file still has the content with which it was created.
 func (p *Plan) ownsSettings() bool {
 	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
 }
 
-// ownLoaders returns the files of the loader in the project that still have the content that we wrote.
+// Files with other content than we wrote are not ours.
 func (r *record) ownLoaders(p Place) (files []string) {
 	if p.wrote(r.Loader, r.LoaderHash) {
 		files = append(files, r.Loader)
@@ -138,9 +133,7 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// wrote reports whether a file that an installation wrote still has the content with this hash. If a
-// directory above the file has become a link that leads out of the project, the file is somebody else's, and
-// wrote returns false.
+// If a link above the file now leads out of the project, the file is somebody else's.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false
@@ -149,8 +142,7 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether the path of a file or directory, with its links resolved, is in the project. For a place
-// without a project, it always returns true.
+// isInProject resolves links. Without a project, it returns true.
 func (p Place) isInProject(file string) bool {
 	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil

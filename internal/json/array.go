@@ -6,12 +6,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements have not been decoded. After Unmarshal, the elements alias the
-// document. With a []Value, they would be copies: an array of messages would be copied twice, once as a
-// whole and once in parts. An Array must not be read from a stream, because a stream reuses its buffer.
+// An Array is a JSON array whose elements are raw, and alias the document after Unmarshal. A []Value would copy an
+// array of messages twice, once as a whole and once in parts. A stream reuses its buffer, so an Array must not be
+// read from a stream.
 type Array []Value
 
-// UnmarshalJSONFrom implements the interface of package json for types that read their own value.
+// UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.
 func (a *Array) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	*a = nil
 	switch kind := dec.PeekKind(); kind {

@@ -32,7 +32,6 @@ func raw(values []Value) [][]byte {
 	return out
 }
 
-// Members splits valid input exactly as the validating decoder does.
 func FuzzMembers(f *testing.F) {
 	for _, s := range []string{`[]`, `{}`, `[1,"a",[2]]`, `{"a":{"b":"\""}}`, ` [ 1 , 2 ] `, `["\\\\"]`, `[`, `{"a"`} {
 		f.Add([]byte(s))

@@ -21,8 +21,7 @@ type Document struct {
 	ownBreak bool // the parser needed a final line break, which is not in the file
 }
 
-// ParseDocument parses the content of a file. An empty file counts as an empty object, as it does for
-// the harnesses.
+// The harnesses read an empty file as an empty object.
 func ParseDocument(file string, content []byte) (*Document, error) {
 	d := &Document{File: file}
 	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
@@ -33,7 +32,7 @@ func ParseDocument(file string, content []byte) (*Document, error) {
 	}
 	text := bytes.Clone(d.source)
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		// hujson demands a line break after a comment in the last line.
+		// hujson requires a line break after a comment in the last line.
 		text, d.ownBreak = append(text, '\n'), true
 	}
 	var err error
@@ -64,7 +63,6 @@ func (d *Document) FirstExtra() string {
 	return d.positionAt(0)
 }
 
-// Bytes returns the content of the file.
 func (d *Document) Bytes() []byte {
 	content := d.Tree.Pack()
 	if d.ownBreak {
@@ -76,7 +74,6 @@ func (d *Document) Bytes() []byte {
 	return content
 }
 
-// ErrorAt returns an error that names the file, line and column of a parsed value.
 func (d *Document) ErrorAt(v hujson.Value, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", d.Position(v), fmt.Sprintf(format, args...))
 }
@@ -89,8 +86,7 @@ func (d *Document) positionAt(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", d.File, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// Member returns the member with that name, nil if there is none. If the name occurs twice, the last
-// member counts, as in JavaScript.
+// If a name occurs twice, the last member counts, as in JavaScript.
 func Member(obj *hujson.Object, name string) *hujson.ObjectMember {
 	for i := len(obj.Members) - 1; i >= 0; i-- {
 		if isNamed(obj.Members[i], name) {
@@ -105,7 +101,6 @@ func isNamed(m hujson.ObjectMember, name string) bool {
 	return ok && literal.String() == name
 }
 
-// Text returns the string in v, and whether v is one.
 func Text(v hujson.Value) (string, bool) {
 	literal, ok := v.Value.(hujson.Literal)
 	if !ok || literal.Kind() != '"' {

@@ -7,7 +7,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Set gives the key at a path its value, which is JSONC, and adds the objects that are missing on the way.
+// Set gives the key at a path its value, which is JSONC. Missing objects on the path are added.
 func (d *Document) Set(path []string, text string) error {
 	parsed, err := Parse([]byte(text + "\n")) // a comment needs a line break
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *Document) Set(path []string, text string) error {
 	return nil
 }
 
-// Remove removes the key at a path, each time that it stands there, and says whether it did.
+// Remove removes every occurrence of the key at a path, and reports whether there was one.
 func (d *Document) Remove(path []string) bool { return removeIn(d.Root, path) }
 
 func removeIn(object *hujson.Object, path []string) (found bool) {
@@ -54,7 +54,7 @@ func removeIn(object *hujson.Object, path []string) (found bool) {
 	return found
 }
 
-// ReplaceTexts replaces each text. isMatched says whether the text is below a key that matches.
+// isMatched says whether a text is below a key that matches.
 func (d *Document) ReplaceTexts(matches func(key string) bool, replace func(text string, isMatched bool) string) {
 	replaceIn(&d.Tree, false, matches, replace)
 }
@@ -79,7 +79,7 @@ func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, repla
 	}
 }
 
-// Add appends a member to an object, in the author's style. depth is 0 for the root, 1 for an object in it, and so on.
+// Add follows the author's style. depth is 0 for the root, 1 for an object in it, and so on.
 func (d *Document) Add(object *hujson.Object, depth int, name string, value hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	c := members{object}
@@ -92,7 +92,6 @@ func (d *Document) Add(object *hujson.Object, depth int, name string, value hujs
 	object.Members = append(object.Members, l.member(name, value, lead, tail))
 }
 
-// AddElement appends an element to a list in the root.
 func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	l := layoutOf(d)
 	c := elements{list}
@@ -106,8 +105,8 @@ func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	list.Elements = append(list.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// NewObject returns an object in which each name has the same value, for example {"auto": false, "prune": false}. depth
-// is that of the object to which a caller adds it.
+// NewObject returns, for example, {"auto": false, "prune": false}. depth is the depth of the object to which a caller
+// adds it.
 func (d *Document) NewObject(depth int, value hujson.ValueTrimmed, names ...string) *hujson.Object {
 	l := layoutOf(d)
 	lead, separator, end := l.padding, l.gap, l.padding
@@ -141,10 +140,9 @@ func RemoveMember(object *hujson.Object, name string) {
 	}
 }
 
-// RemoveElement removes an element of a list.
 func RemoveElement(list *hujson.Array, i int) { remove(elements{list}, i) }
 
-// IsBare reports whether an object or a list has neither children nor comments.
+// A bare object or list has neither children nor comments.
 func IsBare(v hujson.ValueTrimmed) bool {
 	var c children
 	switch v := v.(type) {

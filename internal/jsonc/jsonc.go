@@ -9,16 +9,12 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ErrTooDeep means that a file has more levels of nesting than any person would
-// write.
 var ErrTooDeep = errors.New("nested too deeply")
 
-// maxDepth bounds the parser's recursion, because a stack overflow would end
-// the process.
+// A stack overflow of the parser would end the process.
 const maxDepth = 100
 
-// Parse parses a file. Its error is ErrTooDeep, or begins with line:column,
-// which terminals turn into a link.
+// The error is ErrTooDeep, or begins with line:column, which terminals turn into a link.
 func Parse(data []byte) (hujson.Value, error) {
 	if isDeep(data) {
 		return hujson.Value{}, ErrTooDeep
@@ -27,7 +23,7 @@ func Parse(data []byte) (hujson.Value, error) {
 	return tree, atPosition(err)
 }
 
-// isDeep counts the open brackets. It skips strings and comments, because a closing bracket in them closes nothing.
+// A closing bracket in a string or comment closes nothing.
 func isDeep(data []byte) bool {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -51,9 +47,8 @@ func isDeep(data []byte) bool {
 	return false
 }
 
-// commentLen returns the length of the comment that data begins with, without the line break or
-// the "*/" that ends the comment. If data begins with no comment, commentLen returns 0. If the
-// comment is not closed, it reaches to the end of data.
+// commentLen leaves out the line break or the "*/" that ends the comment. Without a comment at the start of data, it
+// returns 0. An unclosed comment reaches to the end of data.
 func commentLen(data []byte) int {
 	end := "\n"
 	switch {

@@ -24,7 +24,7 @@ func TestParseNamesThePlaceOfAMistake(t *testing.T) {
 	}
 }
 
-// The paths of all elements of a hostile file would take much memory.
+// The paths of all elements in a hostile file would take much memory.
 func TestLinesLooksNoDeeperThanAnyKey(t *testing.T) {
 	text := []byte(strings.Repeat("[", 90) + "1" + strings.Repeat("]", 90))
 	tree, err := Parse(text)

@@ -8,14 +8,13 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// children are the members of an object or the elements of an array.
 type children interface {
 	len() int
-	// lead is the white space and comments before child i. If i is the number of children, it is the white
-	// space and comments before the closing bracket.
+	// lead is the white space and comments before child i, or before the closing bracket if i is the number of
+	// children.
 	lead(i int) *hujson.Extra
-	// tail is the white space and comments between the value of child i and its comma. If it is not nil
-	// on the last child, there is a trailing comma.
+	// tail is the white space and comments between child i and its comma. If the last child's tail is not nil, there
+	// is a trailing comma.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -44,10 +43,9 @@ func (e elements) lead(i int) *hujson.Extra {
 	return &e.Elements[i].BeforeExtra
 }
 
-// A layout is the author's style of writing objects.
 type layout struct {
 	newline string
-	// indent is the indentation of the root's members. It is not used for a document of one line.
+	// indent is the indentation of the root's members, unless the document has only one line.
 	indent    string
 	multiline bool
 	colon     string // follows a colon
@@ -55,7 +53,6 @@ type layout struct {
 	padding   string // stands inside the brackets of a container in one line
 }
 
-// layoutOf derives the layout from the members of the root.
 func layoutOf(d *Document) layout {
 	l := layout{newline: "\n", indent: "  ", colon: " ", gap: " ", multiline: true}
 	if bytes.Contains(d.source, []byte("\r\n")) {
@@ -84,7 +81,6 @@ func layoutOf(d *Document) layout {
 	return l
 }
 
-// separator returns the text that goes before a new child of c.
 func (l layout) separator(c children) string {
 	n := c.len()
 	if n == 0 {
@@ -101,8 +97,8 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo prepares the end of c, which is not empty, for one more child. It returns the text before
-// and after the value of the new child.
+// appendTo prepares the end of c, which is not empty, for one more child. The results go before and after the value
+// of the new child.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
@@ -118,8 +114,7 @@ func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	return append(comments, separator...), tail
 }
 
-// open prepares the empty c for its first child, and returns the text before that child. The line of c
-// itself is indented by outer.
+// open prepares the empty c, whose line is indented by outer, for its first child. The result goes before that child.
 func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
 	comments, blank := splitComments(*c.lead(0))
 	switch {
@@ -139,7 +134,7 @@ func (l layout) open(c children, multiline bool, outer, inner string) hujson.Ext
 	}
 }
 
-// remove takes child i out of c. Neighbouring comments stay.
+// Neighbouring comments stay.
 func remove(c children, i int) {
 	joined := join(*c.lead(i), *c.lead(i + 1), i == 0)
 	if tail := *c.tail(i); hasComment(tail) {
@@ -161,8 +156,8 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// join returns the white space and comments that remain when a child is removed: lead is before the
-// child, and next is after it. It undoes appendTo.
+// If a child is removed, join returns what stays of lead, before the child, and next, after the child. join undoes
+// appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))
@@ -180,7 +175,6 @@ func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	return append(slices.Clone(comments), next...)
 }
 
-// splitComments splits e after its last comment.
 func splitComments(e hujson.Extra) (comments, blank hujson.Extra) {
 	end := 0
 	for n := 0; n < len(e); {
@@ -194,8 +188,7 @@ func splitComments(e hujson.Extra) (comments, blank hujson.Extra) {
 	return slices.Clone(e[:end]), slices.Clone(e[end:])
 }
 
-// commentLength returns the length of the comment at the start of e. The length of a line comment
-// includes its line break.
+// The length of a line comment includes its line break.
 func commentLength(e hujson.Extra) int {
 	closing := len("\n")
 	if bytes.HasPrefix(e, []byte("/*")) {
@@ -206,13 +199,11 @@ func commentLength(e hujson.Extra) int {
 
 func hasComment(e hujson.Extra) bool { return bytes.IndexByte(e, '/') >= 0 }
 
-// endsInNewLine reports whether the text after e starts a line.
 func endsInNewLine(e hujson.Extra) bool {
 	comments, blank := splitComments(e)
 	return bytes.HasSuffix(comments, []byte("\n")) || bytes.Contains(blank, []byte("\n"))
 }
 
-// afterLastBreak returns the text after the last line break in e, which is an indentation.
 func afterLastBreak(e hujson.Extra) string {
 	_, blank := splitComments(e)
 	return string(blank[bytes.LastIndexByte(blank, '\n')+1:])

@@ -7,19 +7,17 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A Line says on which line of a file a key or an element of a list stands.
 type Line struct {
-	// Path holds the names of the keys, and for example "[2]" for the third element of a list.
+	// An element of Path is a key, or an index such as "[2]".
 	Path []string
 	Line int
 }
 
-// deepest is the number of keys in the longest path that Lines returns. No program reads longer paths, and the paths of
-// many deeply nested elements would take much memory.
+// No program reads longer paths, and the paths of many deeply nested elements would take much memory.
 const deepest = 16
 
-// Lines returns the line of each key and each element of a list, in the order of the file. data is the
-// file from which Parse made the tree. Lines leaves out what is nested deeper than 16 levels.
+// Lines returns the line of each key and list element, in the order of the file data, from which Parse made the tree.
+// It leaves out elements that are nested deeper than 16 levels.
 func Lines(data []byte, tree hujson.Value) []Line {
 	w := lineWalker{data: data, line: 1}
 	w.walk(nil, tree)

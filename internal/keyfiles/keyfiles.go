@@ -26,17 +26,16 @@ import (
 )
 
 const (
-	// maxSize is the largest file that is outlined, in bytes. A larger file is most likely generated.
-	maxSize = 256 << 10
-	// maxFiles bounds the files that one read outlines.
+	// A larger file is most likely generated.
+	maxSize  = 256 << 10
 	maxFiles = 40
-	// maxCached bounds the cache. The host serves only a few projects at a time.
+	// The host serves only a few projects at a time.
 	maxCached = 16
-	// freshMS is how long a result is used. So not every pass has to ask the index.
+	// A result is used for freshMS, so that not every pass has to ask the index.
 	freshMS = 60_000
 )
 
-// A Reader finds and outlines key files. It keeps each result for a minute. It is safe for concurrent use.
+// A Reader keeps each result for a minute, and is safe for concurrent use.
 type Reader struct {
 	Clock clock.Clock
 
@@ -50,19 +49,17 @@ type entry struct {
 	files []history.KeyFile
 }
 
-// A Question says whose key files are wanted.
 type Question struct {
 	Directory, Project string
-	// IndexDir is the directory of the index of messages, which knows what was read.
-	IndexDir string
-	// MinReads is the number of sessions that must have read a file before it counts as a key file.
+	IndexDir           string
+	// A key file was read by at least MinReads sessions.
 	MinReads int
 	// Shown are files that the answer describes even if they are no key files.
 	Shown []string
 }
 
-// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends first, Read
-// returns at once. So if a file system no longer answers, it blocks only one goroutine.
+// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends
+// first, Read returns at once: a file system that hangs must block only one goroutine.
 func (r *Reader) Read(ctx context.Context, q Question) ([]history.KeyFile, error) {
 	key := strings.Join(append([]string{q.Directory, q.Project, strconv.Itoa(q.MinReads)}, q.Shown...), "\x00")
 	if files, ok := r.lookUp(key); ok {
@@ -138,7 +135,7 @@ func (r *Reader) read(ctx context.Context, q Question) (files []history.KeyFile,
 	return files, nil
 }
 
-// candidates returns the files that enough sessions have read, by their paths in the project, the most read first.
+// The most read files come first.
 func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	type read struct {
 		path string
@@ -184,8 +181,7 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place is a session's directory: first as the session's calls name it, then with its links resolved. root is the
-// root of its repository.
+// A place is a session's directory, as its calls name it and without links, and the root of its repository.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {
@@ -196,7 +192,7 @@ func placeOf(directory string) place {
 	return place{directory, resolved, project.Root(resolved)}
 }
 
-// path returns the path of a file below the root, with slashes, or "" if it is no source file of the project.
+// path returns a path below the root, with slashes, or "" if named is no source file of the project.
 func (in place) path(named string) string {
 	at := filepath.Join(in.resolved, named)
 	if filepath.IsAbs(named) {
@@ -212,8 +208,7 @@ func (in place) path(named string) string {
 	return filepath.ToSlash(below)
 }
 
-// isPlain reports whether a path belongs to a source file of the project itself, not of a library, and has only visible
-// characters.
+// Source files of libraries, and paths with invisible characters, are not plain.
 func isPlain(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if strings.HasPrefix(segment, ".") || segment == "node_modules" || segment == "vendor" {
@@ -224,10 +219,9 @@ func isPlain(p string) bool {
 		!strings.ContainsFunc(p, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
-// errNoText is the error for a file that is too large, or no text.
 var errNoText = errors.New("too large, or no text")
 
-// outlineOf reads and outlines a file below a root. It does not follow a link at the file's place.
+// outlineOf follows no link at the file's place.
 func outlineOf(root *os.Root, p string) (string, error) {
 	outline := languages[strings.ToLower(path.Ext(p))]
 	if outline == nil {

@@ -18,7 +18,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// A bench is a project in a directory, and an index of what its sessions have read.
 type bench struct {
 	*Reader
 	t             *testing.T
@@ -43,7 +42,7 @@ func (b *bench) write(name, content string) {
 	must(b.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// reads adds sessions in a directory. Each of them has read all of these files.
+// Each of the sessions has read all of these files.
 func (b *bench) reads(sessions int, directory string, paths ...string) {
 	b.t.Helper()
 	x, err := index.Open(b.t.Context(), b.indexDir)
@@ -67,7 +66,7 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file, and adds "gone" or "no outline" to a file that is gone or has no outline.
+// found returns "PATH=READS" for each file, with "gone" or "no outline" if it applies.
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)
@@ -93,8 +92,7 @@ func (b *bench) expect(what, want string, shown ...string) {
 	}
 }
 
-// The files that most sessions have read come first, whether a call named them by an absolute path or not. A worktree
-// counts with its repository.
+// A call may name a file by its absolute path, and a worktree counts with its repository.
 func TestMostReadFilesComeFirst(t *testing.T) {
 	b := newBench(t)
 	b.expect("without an index", "")
@@ -135,7 +133,6 @@ func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b.expect("hostile", "real.go=5")
 }
 
-// A result is used for a minute. So not every pass has to ask the index.
 func TestKeyFilesAreKeptForAMinute(t *testing.T) {
 	b := newBench(t)
 	b.write("a.go", "package a\nfunc F() {}")
@@ -188,7 +185,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// Outlining a stranger's file must not take long. Go's regular expressions take linear time.
+// Outlining a stranger's file must not take long, and Go's regular expressions take linear time.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte("package a\nfunc F() {}\nclass A:\n  def f()"))
 	f.Fuzz(func(t *testing.T, source []byte) {

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// maxLines and maxLine bound an outline: its lines, and the bytes of one line.
 	maxLines = 60
 	maxLine  = 160
 )
 
-// languages has, by file extension, the functions that outline a source. Go's own library has a parser for Go. For the
-// other languages, there is no suitable parser in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in
-// TypeScript. But their declarations begin a line, so a pattern finds them.
+// languages has the outliner of each file extension. Go's own library has a parser for Go. For other languages, there
+// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. But their declarations
+// begin a line, so a pattern finds them.
 var languages = map[string]func([]byte) []string{
 	".go": ofGo,
 	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
@@ -39,13 +38,13 @@ var (
 	shell   = lines(regexp.MustCompile(`^(?:function )?[\w-]+ ?\(\)|^function [\w-]+`))
 )
 
-// control matches a line that begins with a word such as if or return, and so declares nothing.
+// A line that begins with a word such as if or return declares nothing.
 var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
 
-// value matches a declaration with a value. An outline shows only its first group, which ends before the value.
+// An outline shows the first group of value, which ends before the declared value.
 var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
 
-// lines returns a function that keeps each line that a pattern finds, without the body that begins in it.
+// lines keeps each line that a pattern finds, without the body that begins in the line.
 func lines(pattern *regexp.Regexp) func([]byte) []string {
 	return func(source []byte) (kept []string) {
 		for line := range strings.Lines(string(source)) {
@@ -59,7 +58,7 @@ func lines(pattern *regexp.Regexp) func([]byte) []string {
 	}
 }
 
-// ofGo outlines a Go source. If it has mistakes, it outlines the part that a parser understands.
+// If the source has mistakes, ofGo outlines the part that a parser understands.
 func ofGo(source []byte) (kept []string) {
 	files := token.NewFileSet()
 	file, _ := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
@@ -95,7 +94,7 @@ func ofGo(source []byte) (kept []string) {
 	return kept
 }
 
-// ofType returns the name of a type with its kind, or with its definition if that is short.
+// A short definition is shown in full.
 func ofType(s *ast.TypeSpec, text func(from, to token.Pos) string) string {
 	switch t := s.Type.(type) {
 	case *ast.StructType:
@@ -106,7 +105,7 @@ func ofType(s *ast.TypeSpec, text func(from, to token.Pos) string) string {
 	return text(s.Pos(), s.End())
 }
 
-// joined returns an outline as one text without credentials. A file that declares nothing has no outline.
+// joined removes credentials. If a file declares nothing, the result is empty.
 func joined(all []string) string {
 	more := ""
 	if n := len(all) - maxLines; n > 0 {

@@ -13,11 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A Learner learns from the requests of sessions: which rules a project regrets, how long providers keep a prefix, how
-// they count tokens, and how long a prompt may be.
 type Learner struct{ Options }
 
-// Options configure a Learner.
 type Options struct {
 	Store    *store.Store
 	Guard    *store.Guard
@@ -28,10 +25,8 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// New returns a learner.
 func New(o Options) *Learner { return &Learner{o} }
 
-// Feature attaches the learner to the passes.
 func (l *Learner) Feature() pass.Feature {
 	return pass.Feature{
 		Begun: func(ctx context.Context, ps *pass.Pass) {
@@ -65,6 +60,6 @@ func (l *Learner) Feature() pass.Feature {
 	}
 }
 
-// PromptChanged forgets the pause before the session's newest pass, because the harness has changed the system
-// prompt after that pass. The provider cannot have read the changed prompt from its cache.
+// The harness has changed the system prompt after the session's newest pass. The provider cannot have cached the
+// changed prompt, so PromptChanged forgets the pause before that pass.
 func PromptChanged(s *session.Session) { *pauses.Of(s) = nil }

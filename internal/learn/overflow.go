@@ -14,9 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// NoteError looks for an overflow in an error that the harness reports. If the error is stored with a step,
-// message is that step. If it is an error of the session, message is nil. A harness may report a refusal both
-// ways, or only as an error of the session.
+// NoteError looks for an overflow in an error of the harness. message is the step that stores the error, or nil for
+// an error of the session. A harness may report a refusal both ways, or only as an error of the session.
 func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Value, message *transcript.Message) error {
 	o, ok := overflow.Detect(report)
 	if !ok {
@@ -51,8 +50,8 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 	return l.noteOverflow(ctx, s, m, o, at)
 }
 
-// noteOverflow records the limit that a refusal at the time refusedAt (Unix ms) shows. In a primary session, it
-// makes the next pass free space. A subagent's session ends with the refusal, so it has no next pass.
+// noteOverflow records the limit that a refusal at refusedAt (Unix ms) shows. In a primary session, the next pass
+// then frees space. A subagent's session ends with the refusal.
 func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow, refusedAt int64) error {
 	at := refusedAt
 	if s.Mode().IsSubagent {
@@ -73,8 +72,7 @@ func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema
 	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, refusedAt))
 }
 
-// NoteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It
-// also clears an earlier overflow of the session.
+// An answered prompt proves that its size fits. NoteAccepted also clears an earlier overflow of the session.
 func (l *Learner) NoteAccepted(ctx context.Context, s *session.Session, m *transcript.Message) error {
 	if !s.Known { // the host has restarted since the pass
 		if _, err := l.Sessions.Load(ctx, s); err != nil {
@@ -90,7 +88,6 @@ func (l *Learner) NoteAccepted(ctx context.Context, s *session.Session, m *trans
 	return l.Models.NoteAccepted(ctx, m.Model, m.Usage.Prompt(), m.Completed, now)
 }
 
-// clearOverflow records that the session no longer needs to free space.
 func (l *Learner) clearOverflow(ctx context.Context, s *session.Session) error {
 	if err := l.Store.ClearOverflow(ctx, s.Key); err != nil {
 		return fmt.Errorf("the prompts fit again: %w", err)

@@ -11,33 +11,28 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pause describes the idle time before a pass, and the tokens that the provider then reads from its cache if
-// the prefix is still alive. The usage that comes with the answer shows whether the prefix was alive.
+// A pause is the idle time before a pass, with the cache read that the provider should report if the prefix is alive.
 type pause struct {
-	model schema.Model
-	npm   string
-	// Before the request, the cache was idle for a time between atLeast and atMost.
+	model           schema.Model
+	npm             string
 	atLeast, atMost time.Duration
-	// shared is the number of tokens before the first message, for example the system prompt. The requests of
-	// other sessions also keep this part in the cache. kept is the size of the messages that are unchanged
-	// since the last request.
+	// shared is the size before the first message, for example the system prompt, which other sessions also keep
+	// cached. kept is the size of the messages that are unchanged since the last request.
 	shared, kept int
-	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old,
-	// because the provider has reported cache reads before and its look-back reaches the prefix.
+	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old, because the
+	// provider has reported cache reads before and its look-back reaches the prefix.
 	isWhole bool
 }
 
-// pauses holds the pause before the newest pass of a session. The pause is nil once the pass's usage is known, or if
-// this usage would prove nothing.
+// After the pass's usage is known, or if it would prove nothing, the pause is nil.
 var pauses = session.NewSlot[*pause]()
 
-// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells whether the
-// cache survived a pause. If a prompt repeats fewer tokens, its usage does not show whether the messages were read, or
-// only the shared part, because the size of the shared part is only an estimate.
+// minRepeatedTokens is the least number of message tokens that a prompt must repeat so that its usage proves
+// anything. The size of the shared part is only an estimate, so a smaller read may be of the shared part alone.
 const minRepeatedTokens = 1024
 
-// pauseBefore returns the pause before the pass, or nil if the pass's usage will prove nothing. It must be
-// called before the pass updates the session.
+// If the pass's usage will prove nothing, pauseBefore returns nil. The caller calls it before the pass updates the
+// session.
 func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	pipe, w := ps.Session.Pipe, ps.Wire
 	usage, completed, ok := pipe.Answer()
@@ -61,10 +56,9 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	}
 }
 
-// NotePause compares the usage of the newest pass with the predicted cache read. It does so once per pass. If
-// three quarters of the messages' tokens were read, the messages count as read. If less than a quarter was
-// read, they count as missed. Anything in between proves nothing. The margins are wide because providers
-// count tokens with other vocabularies than ours.
+// NotePause compares, once per pass, the usage of the newest pass with the predicted cache read. If three quarters of
+// the messages' tokens were read, the messages count as read; below a quarter, as missed. Anything between proves
+// nothing. The margins are wide because providers count tokens with other vocabularies than ours.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

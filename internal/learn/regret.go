@@ -10,28 +10,26 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A rule is regretted in a project if the models there read more than regrettedShare of its removed tokens
-// again, in regrettedPieces pieces or more. The goal for all rules together is 2 %. If a rule has more than
-// twice that share, it takes content that this project needs. If there are only a few pieces, a high share may
-// be chance.
+// A project regrets a rule if models read more than regrettedShare of its removed tokens again, in at least
+// regrettedPieces pieces. The goal for all rules together is 2 %, so a rule with twice that share takes content that
+// this project needs. A high share of only a few pieces may be chance.
 const (
 	regrettedShare  = 0.04
 	regrettedPieces = 3
 )
 
-// A regret holds the facts about removed content that the models of a session read again.
 type regret struct {
-	// rereads are the removed units that the model has read again and that no pass has stored yet.
+	// rereads are removed units that were read again, and that no pass has stored yet.
 	rereads []store.RereadRow
-	// regretted names the rules that are regretted in the project. It is nil until it is read.
+	// regretted names the project's regretted rules, and is nil until it is read.
 	regretted map[string]bool
 	project   string // the identity of the session's project
 }
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects the removed content that the new messages read again. The pass stores these facts. If the
-// database is busy, a later pass stores them.
+// noteRereads collects removed content that the new messages read again. If the database is busy, a later pass stores
+// these facts.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {
@@ -58,7 +56,6 @@ func noteRereads(s *session.Session) {
 	}
 }
 
-// removals returns the removals of the pass by rule.
 func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 	for rule, tokens := range ps.Decision.FreedBy {
 		row := store.RemovalRow{Rule: rule, Tokens: tokens}
@@ -70,9 +67,8 @@ func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 	return rows
 }
 
-// IsRegretted returns a function that reports whether a rule is regretted in the session's project. The
-// function asks the store once. If the model then reads removed content of this session again, or if the project
-// changes, it asks once more.
+// The returned function asks the store only once. If the model reads removed content again, or the project changes,
+// the function asks once more.
 func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)

@@ -6,19 +6,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/session"
 )
 
-// A sampling holds the answers whose reported prompts are compared for the next sample.
 type sampling struct {
-	// from is the key of the older of the two answers. It is empty before the first
-	// answer.
+	// from is the key of the older of the two compared answers, or "" before the first answer.
 	from string
-	// answered is the newest answer at the last bust. Its prompt is from before that bust,
-	// so no comparison may begin with it.
+	// answered is the newest answer at the last bust. Its prompt is from before that bust, so no comparison may begin
+	// with it.
 	answered string
 }
 
 var samplings = session.NewSlot[sampling]()
 
-// learnRatio learns from the newest usage in the array.
 func (l *Learner) learnRatio(ctx context.Context, s *session.Session) error {
 	now := samplings.Of(s)
 	newest := s.Pipe.Measured()

@@ -6,20 +6,18 @@ import (
 	"sync"
 )
 
-// maxBytes is the size at which a log file is renamed. The renamed file replaces the file that was renamed before.
+// A renamed file replaces the file that was renamed before.
 const maxBytes = 10 << 20
 
-// A File is an append-only file that keeps one predecessor. It is safe for concurrent use.
+// A File keeps one predecessor, and is safe for concurrent use.
 type File struct {
 	path string
 
-	// mu guards file and size.
 	mu   sync.Mutex
 	file *os.File
 	size int64
 }
 
-// Open opens the log file at path, in a directory that exists.
 func Open(path string) (*File, error) {
 	l := &File{path: path}
 	if err := l.open(); err != nil {
@@ -45,7 +43,7 @@ func (l *File) open() error {
 	return nil
 }
 
-// Write implements io.Writer. Each call must carry one whole line.
+// Each call of Write must carry one whole line.
 func (l *File) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +65,6 @@ func (l *File) rotate() error {
 	return l.open()
 }
 
-// Close closes the file.
 func (l *File) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

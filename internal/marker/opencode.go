@@ -8,18 +8,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// OpenCode sets markers in OpenCode's databases. Its functions are safe for concurrent use.
+// OpenCode sets markers in OpenCode's databases, and is safe for concurrent use.
 type OpenCode struct {
-	// Env looks up environment variables. They say where OpenCode keeps its databases.
+	// Environment variables say where OpenCode keeps its databases.
 	Env func(string) string
 }
 
-// ErrImpossible is the error for a marker that can never be set: the message is gone, or
-// OpenCode has compacted the session there.
+// A marker can never be set if the message is gone, or if OpenCode has compacted the session there.
 var ErrImpossible = errors.New("the marker has no place")
 
-// Set sets the marker of a session at the user's newest prompt that is not after a given message (through).
-// From then on OpenCode's array begins with this prompt, the boundary.
+// Set sets the marker at the user's newest prompt that is not after the message through. From then on, OpenCode's
+// array begins with that prompt, the boundary.
 func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {
@@ -32,7 +31,7 @@ func (o OpenCode) Set(ctx context.Context, session, through string) (boundary st
 	return m.Boundary, err
 }
 
-// Remove removes the markers of a session. It is no error if the session is gone.
+// If the session is gone, Remove returns no error.
 func (o OpenCode) Remove(ctx context.Context, session string) error {
 	var set []opencodedb.Marker
 	path, err := o.find(ctx, session, func(db *opencodedb.DB) (err error) {
@@ -49,7 +48,7 @@ func (o OpenCode) Remove(ctx context.Context, session string) error {
 	return err
 }
 
-// IsWhole reports whether all rows of the marker at a boundary are there.
+// IsWhole reports whether no row of the marker at a boundary is missing.
 func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole bool, err error) {
 	_, err = o.find(ctx, session, func(db *opencodedb.DB) error {
 		set, err := db.Markers(session)
@@ -64,8 +63,7 @@ func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole 
 	return whole, err
 }
 
-// RemoveAll removes the markers of all sessions, and the copies of markers in forks. It
-// returns how many there were.
+// RemoveAll also removes the copies of markers in forks, and returns the number of markers.
 func (o OpenCode) RemoveAll(ctx context.Context) (removed int, err error) {
 	paths, err := rawhistory.Reader{Env: o.Env}.OpenCodeDatabases()
 	if errors.Is(err, rawhistory.ErrNoDatabase) {

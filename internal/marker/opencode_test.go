@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// The pipeline recognises a marker by the provider that package opencodedb writes.
+// The pipeline recognises a marker by its provider, which package opencodedb writes.
 func TestPipelineKnowsOurMarkers(t *testing.T) {
 	if pipeline.MarkerProvider != opencodedb.Provider {
 		t.Errorf("the pipeline looks for %q, the rows name %q", pipeline.MarkerProvider, opencodedb.Provider)
@@ -22,7 +22,7 @@ func at(home string) marker.OpenCode {
 	return marker.OpenCode{Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
 }
 
-// A session that is gone, and a harness that never ran, have no markers to remove.
+// The session is gone, or the harness has never run.
 func TestRemoveWithoutAnything(t *testing.T) {
 	home := t.TempDir()
 	if n, err := at(home).RemoveAll(t.Context()); n != 0 || err != nil {
@@ -37,7 +37,6 @@ func TestRemoveWithoutAnything(t *testing.T) {
 	}
 }
 
-// talked adds a session of two turns, with the messages 0 to 3.
 func talked(db *rawhistorytest.OpenCode, session string) {
 	var all []json.Value
 	for i, more := range []string{`"role":"user"`, `"role":"assistant","finish":"stop"`, `"role":"user"`, `"role":"assistant","finish":"stop"`} {
@@ -46,7 +45,6 @@ func talked(db *rawhistorytest.OpenCode, session string) {
 	db.Add(session, all)
 }
 
-// mark sets a marker at the second turn.
 func mark(t *testing.T, home, session string) (boundary string) {
 	t.Helper()
 	boundary, err := at(home).Set(t.Context(), session, session+"-3")
@@ -59,7 +57,7 @@ func mark(t *testing.T, home, session string) (boundary string) {
 	return boundary
 }
 
-// If some rows of a marker are missing, it is not whole, and the other rows can be removed.
+// The other rows can still be removed.
 func TestTornMarkerIsNotWhole(t *testing.T) {
 	for name, sql := range map[string]string{
 		"no summary":         `DELETE FROM message WHERE data LIKE '%"magicctx"%'`,

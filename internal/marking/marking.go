@@ -19,11 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// This file moves the compaction markers in the harnesses' own stores. A marker hides messages
-// that the head covers, so it changes no wire. docs/markers.md has the rules.
-
-// Markers sets and removes compaction markers in the store of a harness. Package marker has
-// the implementation.
+// Package marker implements Markers.
 type Markers interface {
 	Set(ctx context.Context, session, through string) (boundary string, err error)
 	Remove(ctx context.Context, session string) error
@@ -31,25 +27,24 @@ type Markers interface {
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
 }
 
-// markers hold the marker that a publication asks for, and the marker that is set.
+// pending is the marker that a publication asks for, and applied the marker that is set.
 type markers struct {
 	pending pendingMarker
-	// pendingText is the stored form of pending. The store clears the pending marker only if its text still equals
-	// pendingText.
+	// The store clears the pending marker only if its text still equals pendingText.
 	pendingText string
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker after the message with this ordinal. Its fields are in alphabetical order, so that
-// two equal pending markers have the same JSON text.
+// A pendingMarker asks for a marker after the message with this ordinal. Its fields are in alphabetical order, so
+// that equal markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An appliedMarker is a marker that is set. The boundary is the user prompt at which the marker stands. Ordinal
-// is the ordinal of the message after which a publication asked for the marker.
+// An appliedMarker is set at the boundary, a prompt of the user. A publication asked for it after the message
+// Ordinal.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -63,8 +58,7 @@ func PendingAt(c chronicle.Compartment, now int64) string {
 	return string(text)
 }
 
-// readMarkers reads the stored markers of a session. It treats a marker that it cannot read as missing, and
-// the next publication replaces it.
+// An unreadable marker counts as missing, and the next publication replaces it.
 func readMarkers(pending, applied string) (m markers) {
 	m.pendingText = pending
 	if pending != "" {
@@ -76,38 +70,30 @@ func readMarkers(pending, applied string) (m markers) {
 	return m
 }
 
-// markersOf returns the implementation for a session's harness, or nil if the harness has none.
 func (k *Keeper) markersOf(key store.Key) Markers { return k.Markers[schema.Harness(key.Harness)] }
 
-// A Keeper keeps the compaction markers of all sessions in step with their heads.
 type Keeper struct {
 	Options
 	// moving keeps changes of markers in order.
-	moving sync.Mutex
-	// trouble is the reason why the last change failed, or nil.
+	moving  sync.Mutex
 	trouble atomic.Pointer[string]
 }
 
-// Options configure a Keeper.
 type Options struct {
 	Store      *store.Store
 	Sessions   *session.Sessions
 	Background *background.Work
 	Log        *slog.Logger
-	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
-	// that harness gets no markers.
+	// A harness without an entry gets no markers.
 	Markers map[schema.Harness]Markers
 }
 
-// New returns a keeper.
 func New(o Options) *Keeper { return &Keeper{Options: o} }
 
-// Feature attaches the keeper to the passes.
 func (k *Keeper) Feature() pass.Feature {
 	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.consider(ps) }}
 }
 
-// Why returns the reason why the last change of a marker failed, or "".
 func (k *Keeper) Why() string {
 	if reason := k.trouble.Load(); reason != nil {
 		return *reason
@@ -115,27 +101,24 @@ func (k *Keeper) Why() string {
 	return ""
 }
 
-// A markerTask is a change of a session's marker.
 type markerTask struct {
-	// to is the message after which to set the marker. If it is zero, the task removes the marker.
+	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
 	to chronicle.Place
-	// done is the pending marker to clear, because the task carries it out or because it is no longer
-	// needed.
+	// done is a pending marker to clear, because the task carries it out or nobody needs it.
 	done string
-	// isPointless means that the task only clears the pending marker, and leaves the applied one.
+	// isPointless means that the task leaves the applied marker alone.
 	isPointless bool
 }
 
-// A markerMoment describes the pass after which a marker may change.
 type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
 	compartments []chronicle.Compartment
-	// found is the boundary with which the array begins. It is empty if the array is whole.
+	// found is the boundary with which the array begins, or "" for a whole array.
 	found string
 }
 
-// next returns the change that is due. If none is due, ok is false.
+// If no change is due, ok is false.
 func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	end := chronicle.Place{}
 	if n := len(now.compartments); n > 0 {
@@ -162,8 +145,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message, up to end, after which a marker hides no pinned prompt. It is zero if there is no
-// such message.
+// place returns the newest message, up to end, after which a marker hides no pinned prompt, or zero.
 func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)
@@ -178,8 +160,8 @@ func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	return place
 }
 
-// firstPinned returns the lowest ordinal of a prompt that the head pins, or 0 if the head pins none. If a
-// pinned prompt is not among the anchors, it could be any message, so the answer is 1.
+// firstPinned returns the lowest ordinal of a pinned prompt, or 0. A pinned prompt that is not among the anchors
+// could be any message, so the answer is then 1.
 func firstPinned(head frozen.Head, anchors []chronicle.Place) (first int) {
 	ordinals := make(map[string]int, len(anchors))
 	for _, a := range anchors {
@@ -193,7 +175,6 @@ func firstPinned(head frozen.Head, anchors []chronicle.Place) (first int) {
 	return first
 }
 
-// hasEnd reports whether a compartment ends where p asks for a marker.
 func (now markerMoment) hasEnd(p pendingMarker) bool {
 	for _, c := range now.compartments {
 		if c.EndKey() == p.EndMessageID && c.End == p.Ordinal {
@@ -203,12 +184,10 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// isMarking means that the session's compaction marker is being changed.
 var isMarking = session.NewLastingSlot[bool]()
 
-// consider changes the session's marker in the background if a change is due. After the change, the
-// session's next pass gets an array that begins elsewhere. The head also covers the messages that this
-// array lacks.
+// consider changes the session's marker in the background if a change is due. The next array then begins elsewhere,
+// but the head also covers the messages that it lacks.
 func (k *Keeper) consider(ps *pass.Pass) {
 	s := ps.Session
 	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {
@@ -233,14 +212,13 @@ func (k *Keeper) consider(ps *pass.Pass) {
 	})
 }
 
-// change carries out a change, and records it.
 func (k *Keeper) change(ctx context.Context, key store.Key, t markerTask) error {
 	k.moving.Lock()
 	defer k.moving.Unlock()
 	return k.move(ctx, key, t)
 }
 
-// move is change for a caller that holds the lock.
+// The caller of move holds the lock moving.
 func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 	applied := ""
 	switch {
@@ -267,7 +245,6 @@ func (k *Keeper) move(ctx context.Context, key store.Key, t markerTask) error {
 	return k.Store.Markers.SaveApplied(ctx, key, applied, t.done)
 }
 
-// marked updates the session in memory after a change of its marker.
 func (k *Keeper) marked(key store.Key) {
 	ctx := context.WithoutCancel(k.Background.Lifetime())
 	s, err := k.Sessions.Lock(ctx, key)
@@ -281,7 +258,6 @@ func (k *Keeper) marked(key store.Key) {
 	}
 }
 
-// note keeps an error about setting markers, for a status.
 func (k *Keeper) note(err error) {
 	if err == nil {
 		k.trouble.Store(nil)
@@ -291,7 +267,6 @@ func (k *Keeper) note(err error) {
 	k.trouble.Store(&reason)
 }
 
-// Remove removes the marker of a session that is about to be forgotten.
 func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	if k.markersOf(key) == nil {
 		return nil
@@ -303,9 +278,9 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	return k.change(ctx, key, markerTask{})
 }
 
-// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes
-// incomplete markers, and markers that a crash left without a complete record. If markers are switched off, it
-// removes all of them. If markers are on, the next bust sets them again.
+// When the harness starts, CheckAll compares the recorded markers with the harness's store. It removes incomplete
+// markers, and markers that a crash left without a complete record. If markers are switched off, it removes all;
+// otherwise, the next bust sets them again.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {

@@ -78,8 +78,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// If a pinned prompt is named by no compartment, the place of the prompt is unknown, and firstPinned assumes
-// that it is the first message.
+// A pinned prompt that no compartment names may be any message, so firstPinned assumes the first.
 func TestFirstPinned(t *testing.T) {
 	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {
@@ -92,9 +91,8 @@ func TestFirstPinned(t *testing.T) {
 	}
 }
 
-// A marker hides the messages before it. So it is set only if compartments and the head cover all of these
-// messages, and the head pins none of them. The marker is removed if no compartment reaches it. The test checks
-// both for any recorded state.
+// A marker hides the messages before it. So compartments and the head must cover all of these messages, and the head
+// must not pin one of them. If no compartment reaches the marker, it must be removed, whatever the record says.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

@@ -1,5 +1,4 @@
-// Package mode names the kinds of sessions. A session's mode is stored with it,
-// shown in its status and may be chosen for a replay, each time by its name.
+// Package mode names the kinds of sessions. The store, the status and a replay use a mode's name.
 //
 // It may import nothing of this module.
 package mode

@@ -6,23 +6,19 @@ import (
 	"strings"
 )
 
-// ReduceTool is the tool with which a model drops its own tool output.
 const ReduceTool = "ctx_reduce"
 
-// A Mode says what kind of session it is, and whether its model may drop its own
-// tool output. The zero Mode is "primary-no-reduce".
+// The zero Mode is "primary-no-reduce".
 type Mode struct {
-	// IsSubagent means that the session works for another session.
+	// A subagent's session works for another session.
 	IsSubagent bool
-	// Reduces means that the model may call ctx_reduce. It then sees tags, so that it
-	// can name what to drop.
+	// Reduces means that the model may call ctx_reduce, and sees tags to name what to drop.
 	Reduces bool
 }
 
-// all lists the modes in the order in which their names are shown to people.
+// People see the names in this order.
 var all = []Mode{{Reduces: true}, {}, {IsSubagent: true, Reduces: true}, {IsSubagent: true}}
 
-// String returns the mode's name, for example "subagent-no-reduce".
 func (m Mode) String() string {
 	name := "primary"
 	if m.IsSubagent {
@@ -34,7 +30,6 @@ func (m Mode) String() string {
 	return name
 }
 
-// Names returns the names of all modes.
 func Names() []string {
 	names := make([]string, len(all))
 	for i, m := range all {
@@ -43,7 +38,6 @@ func Names() []string {
 	return names
 }
 
-// Parse returns the mode with that name.
 func Parse(name string) (Mode, error) {
 	i := slices.IndexFunc(all, func(m Mode) bool { return m.String() == name })
 	if i < 0 {

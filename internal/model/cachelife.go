@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// CacheLife returns our estimate of how long an unused prefix of a model stays cached, with the model's
-// route. npm is the name of the package through which the harness calls the provider.
+// npm is the package through which the harness calls the provider.
 func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
 	configured := config.CacheTTL(cfg, m.Provider, m.ID)
 	b := route.Of(m, npm).Believe(configured, ms.learnedLife(ctx, m), ms.Clients.KeptWarm(harness))
@@ -19,8 +18,7 @@ func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Conf
 	return b
 }
 
-// CliffOf returns the cliff in a model's prices, which is the prompt size above which a request costs more: the user's
-// setting, or else the known cliff.
+// CliffOf returns the prompt size above which a request costs more: the user's setting, or else the known cliff.
 func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
 	if above, factor, isSet := config.PriceCliff(cfg, m.Provider, m.ID); isSet {
 		return route.Cliff{Above: above, Factor: factor}
@@ -28,7 +26,6 @@ func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
 	return route.Of(m, "").Cliff
 }
 
-// learnedLife returns the cache life that usage has shown for a model.
 func (ms *Models) learnedLife(ctx context.Context, m schema.Model) route.Learned {
 	if m.ID == "" {
 		return route.Learned{}
@@ -44,7 +41,6 @@ func (ms *Models) learnedLife(ctx context.Context, m schema.Model) route.Learned
 	return life
 }
 
-// LearnLife changes the learned cache life of a model.
 func (ms *Models) LearnLife(ctx context.Context, m schema.Model, change func(route.Learned) route.Learned) error {
 	known := func() route.Learned { return ms.learnedLife(ctx, m) }
 	return ms.lives.change(m, known, change, func(before, after route.Learned) error {

@@ -16,8 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The learned cache life stays within its bounds for any report. A restarted
-// host knows the same cache life, to the millisecond.
+// For any report, the learned life stays within its bounds. A restarted host knows the life to the millisecond.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)
 	log := slog.New(slog.DiscardHandler)

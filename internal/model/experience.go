@@ -6,19 +6,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An experience caches what this process has learned about models, for example their token ratios. It matches
-// the store, because this host is the only writer.
+// An experience caches what the host has learned about models, for example their token ratios. This host is the only
+// writer of the store, so no other process makes the cache stale.
 type experience[T comparable] struct {
-	// learning keeps changes in order while they are written. It is separate from mu, so
-	// that a status never waits for a write.
+	// learning keeps changes in order while they are written. It is separate from mu, so that a status never waits
+	// for a write.
 	learning sync.Mutex
-	// mu guards known.
-	mu    sync.Mutex
-	known map[schema.Model]T
+	mu       sync.Mutex
+	known    map[schema.Model]T
 }
 
-// of returns the facts known about a model. If the cache does not hold them, the method calls read, which
-// reads the store. If read fails, the method returns the results of read, and the next call reads again.
+// If the cache has no facts about a model, the method calls read. If read fails, the next call of the method reads
+// again.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]
@@ -39,8 +38,8 @@ func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	return stored, nil
 }
 
-// change replaces the knowledge about a model with the result of next, and stores it. The cached value
-// changes at once, even if store then fails. If next changes nothing, store is not called.
+// change replaces the facts about a model with the result of next, and stores them. The cached value changes at once,
+// even if store fails. If next changes nothing, store is not called.
 func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, store func(before, after T) error) error {
 	e.learning.Lock()
 	defer e.learning.Unlock()
@@ -55,7 +54,7 @@ func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, s
 	return store(before, after)
 }
 
-// set requires that the caller holds mu.
+// The caller of set holds mu.
 func (e *experience[T]) set(m schema.Model, v T) {
 	if e.known == nil {
 		e.known = make(map[schema.Model]T)

@@ -11,21 +11,20 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// TokensPerPrice is the number of tokens to which a catalogue's price refers.
+// A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// Facts are the facts about a model for a status. They all come from the store.
+// Facts describe a model for a status. All of them come from the store.
 type Facts struct {
 	Row    models.LimitsRow
 	Window Window
-	// Price is per million tokens. Unless IsPriced is true, its numbers are only ratios.
+	// Price is per million tokens; unless IsPriced is true, its numbers are only ratios.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.
 	IsKnown bool
 }
 
-// Limit returns the size in tokens that a prompt cannot exceed.
 func (f Facts) Limit() int {
 	if f.Window.Tokens > 0 {
 		return f.Window.Tokens
@@ -33,8 +32,7 @@ func (f Facts) Limit() int {
 	return pipeline.DefaultLimitTokens
 }
 
-// Facts returns the facts about a model. If the catalogue has no prices, for example for a subscription,
-// the model counts as unpriced.
+// If the catalogue has no prices, for example for a subscription, the model counts as unpriced.
 func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	row, isKnown, err := ms.Store.Models.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
@@ -47,8 +45,8 @@ func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	}
 }
 
-// Rewriting returns the extra cost of writing tokens to the provider's cache instead of reading them from it.
-// It is nil for a model without a price.
+// Rewriting returns how much more it costs to write tokens to the provider's cache than to read them there. Without a
+// price, it returns nil.
 func (f Facts) Rewriting(tokens int) *float64 {
 	if !f.IsPriced {
 		return nil
@@ -57,8 +55,7 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// RereadCost returns the cost of the removed content that the model read again. The provider charges for it
-// as for content newly written to its cache.
+// The provider charges for content that the model reads again as for a write to its cache.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A41: a limit from a half-written file does not count, and the whole window is not the limit of the prompt if an input
-// limit is known.
+// A41: a limit from a half-written file must not count. If an input limit is known, the window is not the limit of
+// the prompt.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

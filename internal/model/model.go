@@ -10,17 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// Models holds the facts about the models in use, both from the harnesses' catalogues and from this host's
-// own experience. Its methods are safe for concurrent use.
+// Models holds facts from the harnesses' catalogues and from this host's experience, and is safe for concurrent use.
 type Models struct {
 	Options
-	// uses, lives and ratios cache the experience with models.
 	uses   experience[models.WindowRow]
 	lives  experience[route.Learned]
 	ratios experience[models.TokenRatioRow]
 }
 
-// Options configure Models.
 type Options struct {
 	Store   *store.Store
 	Guard   *store.Guard
@@ -29,5 +26,4 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// New returns the models of a host.
 func New(o Options) *Models { return &Models{Options: o} }

@@ -8,11 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// This file learns how many tokens a model's provider counts for one token of our count. We count with the
-// vocabulary of one provider, and others count the same text differently. docs/tokens.md says how the ratio
-// is learned and where it is used.
+// We count with the vocabulary of one provider, and others count the same text differently. docs/tokens.md says how
+// the host learns a model's ratio, and where it uses the ratio.
 
-// LearnRatio learns from a sample.
 func (ms *Models) LearnRatio(ctx context.Context, sample pipeline.TokenSample) error {
 	writing, cancel := ms.Guard.Writing(ctx)
 	defer cancel()
@@ -26,17 +24,15 @@ func (ms *Models) LearnRatio(ctx context.Context, sample pipeline.TokenSample) e
 }
 
 const (
-	// leastSamples is how many samples a ratio needs before it is used.
 	leastSamples = 3
-	// sampleMemory is the number of samples that a ratio remembers. Each new sample moves the ratio by at
-	// least 1/16 of the difference, so the ratio follows a provider that changes its vocabulary.
+	// Each new sample moves the ratio by at least 1/16 of the difference, so the ratio follows a provider that
+	// changes its vocabulary.
 	sampleMemory = 16
-	// mostSurprise bounds the distance of a sample from a ratio that is in use. 0.25 means 25 % of the
-	// ratio. A more distant sample is moved to this limit, because it may be wrong.
+	// A sample that differs by more than mostSurprise (25 %) from a ratio in use may be wrong. Such a sample is moved
+	// to this limit.
 	mostSurprise = 0.25
 )
 
-// learned returns the ratio after one more sample.
 func learned(r models.TokenRatioRow, sample float64, now int64) models.TokenRatioRow {
 	if r.Samples >= leastSamples {
 		sample = min(max(r.Ratio*(1-mostSurprise), sample), r.Ratio*(1+mostSurprise))
@@ -47,7 +43,7 @@ func learned(r models.TokenRatioRow, sample float64, now int64) models.TokenRati
 	return r
 }
 
-// TokenRatio returns the learned ratio of a model, or 0 while there are too few samples.
+// TokenRatio returns 0 while there are too few samples.
 func (ms *Models) TokenRatio(ctx context.Context, m schema.Model) pipeline.TokenRatio {
 	if m.ID == "" {
 		return 0

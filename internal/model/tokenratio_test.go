@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// Whatever the provider reports, a ratio stays within the bounds of its samples, and one sample moves a
-// trusted ratio only a little.
+// For any reports, a ratio stays within the bounds of its samples, and one sample hardly moves a trusted ratio.
 func TestLearnedRatioIsRobust(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 60).Draw(rt, "samples")
@@ -25,7 +24,6 @@ func TestLearnedRatioIsRobust(t *testing.T) {
 				rt.Fatalf("sample %v moved %v to %v", s, before, r.Ratio)
 			}
 		}
-		// The ratio follows a provider that changes its vocabulary.
 		for range 300 {
 			r = learned(r, 1.3, 0)
 		}

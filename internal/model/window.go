@@ -11,17 +11,16 @@ import (
 // A Window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
 type Window struct {
-	// Tokens is 0 if the limit is unknown. Then pressure is measured against pipeline.DefaultLimitTokens, and
-	// there are no budgets.
+	// Tokens is 0 if the limit is unknown. Pressure then refers to pipeline.DefaultLimitTokens, and there are no
+	// budgets.
 	Tokens int
 	Source schema.LimitSource
-	// At is in Unix milliseconds. It is 0 for the default.
+	// At is in Unix milliseconds, and 0 for the default.
 	At int64
 }
 
-// believe combines the catalogue's limit with our experience with the model. A proven overflow can lower the
-// catalogue's limit but never raise it. If a larger prompt than the limit was accepted, that prompt's size
-// overrides the limit.
+// A proven overflow can lower the catalogue's limit, but never raise it. An accepted prompt that is larger than the
+// limit overrides the limit.
 func believe(catalogue schema.ModelLimits, catalogueAt int64, use models.WindowRow) Window {
 	w := Window{Source: schema.LimitDefault}
 	if n := PromptLimit(catalogue); n > 0 {
@@ -41,12 +40,11 @@ func believe(catalogue schema.ModelLimits, catalogueAt int64, use models.WindowR
 	return w
 }
 
-// Window returns the estimate for a model. catalogue holds the limits that the harness reported.
+// catalogue holds the limits that the harness reported.
 func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) Window {
 	return believe(catalogue, 0, ms.use(ctx, m))
 }
 
-// use returns our experience with a model: refused and accepted prompts.
 func (ms *Models) use(ctx context.Context, m schema.Model) models.WindowRow {
 	row, err := ms.uses.of(m, func() (models.WindowRow, error) { return ms.Store.Models.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
@@ -56,7 +54,6 @@ func (ms *Models) use(ctx context.Context, m schema.Model) models.WindowRow {
 	return row
 }
 
-// learn changes the stored experience with a model.
 func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*models.WindowRow)) error {
 	if m.ID == "" {
 		return nil
@@ -71,20 +68,18 @@ func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*models
 	})
 }
 
-// NoteRefusal records that a provider refused a prompt for its length at the given time. limitTokens is the limit
-// that the provider named, or 0.
+// limitTokens is the limit that the provider named in its refusal, or 0.
 func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens int, at int64) error {
 	return ms.learn(ctx, m, refused(limitTokens, at))
 }
 
-// NoteAccepted records that a prompt was answered at the given time, which proves that a prompt of this size fits.
+// An answered prompt proves that its size fits.
 func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens int, at, now int64) error {
 	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }
 
-// refused returns a change that records a refusal at the given time. limitTokens is the limit that the
-// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider or
-// the account may have changed.
+// limitTokens is the limit that the provider named, or 0. The provider or the account may have changed, so earlier
+// accepted prompts prove nothing more.
 func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -94,9 +89,8 @@ func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	}
 }
 
-// accepted returns a change that records a prompt that was answered at the given time. If the prompt was
-// larger than the limit of an earlier refusal, accepted withdraws that limit. If the prompt is older than the
-// refusal, the limit stays; harnesses may report such an answer late.
+// If an answered prompt was larger than the limit of an earlier refusal, accepted withdraws that limit. If the prompt
+// is older than the refusal, the limit stays, because harnesses may report an answer late.
 func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !IsLater(at, w.OverflowAt, now) {
@@ -109,10 +103,9 @@ func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	}
 }
 
-// IsLater reports whether time a is after time b. The clock may have been set back between them, so IsLater
-// also gets the present time, now. If a time lies after now, it was recorded before the clock was set back,
-// so it is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated
-// today.
+// IsLater reports whether time a is after time b, although the clock may have been set back. A time after now was
+// recorded before the clock was set back, so it is earlier than any time up to now. For example, an answer dated
+// tomorrow came before a refusal dated today.
 func IsLater(a, b, now int64) bool {
 	if isFuture := b > now; isFuture != (a > now) {
 		return isFuture

@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// These are the values of the key "notices".
 const (
 	Busts    = "busts"
 	Troubles = "troubles"
@@ -23,12 +22,11 @@ type Notices struct {
 	Log        *slog.Logger
 }
 
-// New returns the notices of a host.
 func New(work *background.Work, log *slog.Logger) *Notices {
 	return &Notices{work, log}
 }
 
-// Show shows a notice in the harness, and waits until the harness has accepted it.
+// Show waits until the harness has accepted the notice.
 func (n *Notices) Show(c client.Client, key store.Key, directory, variant, message string) {
 	ctx, cancel := context.WithTimeout(n.Background.Lifetime(), noticeTimeout)
 	defer cancel()
@@ -38,5 +36,4 @@ func (n *Notices) Show(c client.Client, key store.Key, directory, variant, messa
 	}
 }
 
-// noticeTimeout bounds the wait for a harness to show a notice.
 const noticeTimeout = 5 * time.Second

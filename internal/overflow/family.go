@@ -11,22 +11,20 @@ import (
 type family struct {
 	name   string
 	phrase pattern
-	// limit finds the limit as its first group, in texts that contain the
-	// phrase. It is nil if the wording names no limit.
+	// limit finds the limit as its first group, in texts that contain the phrase. If the wording names no
+	// limit, limit is nil.
 	limit pattern
 }
 
-// A pattern is a regular expression that is compiled at its first use. Few processes ever see a refusal,
-// and compiling all patterns would take a tenth of the time in which a process starts.
+// A pattern is compiled at its first use. Few processes see a refusal, and compiling all patterns takes a tenth
+// of a process's start.
 type pattern func() *regexp.Regexp
 
-// number matches a token count as people write it, with or without separators,
-// for example "200000", "200,000" or "200 000".
+// number matches a token count with or without separators, for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// families is in order of priority. Every family that matches is asked for the limit, and the first limit
-// found counts. So wordings that name the limit stand before vague ones, because one message may contain
-// both.
+// Every family that matches is asked for the limit, in this order, and the first limit counts. One message may
+// contain precise and vague wordings, so wordings that name the limit come first.
 var families = []family{
 	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
 	// JSON encoder, the sign ">" is \u003e.
@@ -39,15 +37,14 @@ var families = []family{
 	of("xai", `maximum prompt length is `+number, `maximum prompt length is `+number),
 	of("mistral", `too large for model with `+number+` maximum context length`, `too large for model with `+number+` maximum context length`),
 	of("vllm", `context length is only `+number+` tokens`, `context length is only `+number),
-	// "input length 9000 exceeds the context length of 8192": the second number
-	// is the limit.
+	// In "input length 9000 exceeds the context length of 8192", the second number is the limit.
 	of("vllm input", `input length.{0,60}exceeds?.{0,40}context length`, `exceeds?.{0,40}context length[^0-9]{0,10}`+number),
 	of("openrouter", `maximum context length is `+number+` tokens`, `maximum context length is `+number),
 	// "exceeded model token limit: 262144 (requested: 291351)"
 	of("moonshot", `exceeded model token limit`, `exceeded model token limit[^0-9]{0,10}`+number),
 	of("copilot", `exceeds the limit of `+number, `exceeds the limit of `+number),
-	// "the request exceeds the available context size; context size is 8192
-	// tokens", or "available context size (8192 tokens)", or "n_ctx":8192.
+	// "the request exceeds the available context size; context size is 8192 tokens", or "available context size
+	// (8192 tokens)", or "n_ctx":8192.
 	of("llama.cpp", `exceeds the available context size`, `(?:context size(?: is| of|:)?[ (]{1,2}|"n_ctx"\s*:\s*)`+number),
 	of("lm studio", `greater than the context length`, `context length of (?:only )?`+number),
 	of("openai", `exceeds the context window`, ``),
@@ -55,13 +52,12 @@ var families = []family{
 	// "context window exceeds limit (2013)": 2013 is an error code.
 	of("minimax", `context window exceeds limit`, ``),
 	of("openai code", `context[_ ]length[_ ]exceeded`, ``),
-	// These are limits of the request's size in bytes, such as Anthropic's 32 MB. They name no limit in
-	// tokens. But here too, the next request must be smaller.
+	// These wordings refuse a size in bytes, for example Anthropic's 32 MB. They name no limit in tokens, but
+	// the next request must be smaller.
 	of("gateway", `request entity too large`, ``),
 	of("request size", `(?:request|payload)[_ ]?too[_ ]?large|request[_ ](?:body|payload|size|content)[_ ](?:is[_ ])?too[_ ]large|`+
 		`request (?:body |payload )?(?:size )?exceed(?:s|ed) (?:the |its )?(?:max|limit|allowed|size)`, ``),
-	// "prompt too long; exceeded max context length by 4200 tokens": the number
-	// is the excess, not the limit.
+	// In "prompt too long; exceeded max context length by 4200 tokens", the number is the excess.
 	of("ollama", `prompt too long; exceeded (?:max )?context length`, ``),
 	of("z.ai", `model_context_window_exceeded`, ``),
 	of("other", `context size has been exceeded`, ``),
@@ -79,13 +75,12 @@ func compile(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + expression) })
 }
 
-// anyMaximum matches the common part of all other wordings. Only the words
-// between "context length" and the number tell a limit ("is 8192") from an
-// excess ("by 4200 tokens").
+// anyMaximum matches the common part of all other wordings. Only the words between "context length" and the
+// number distinguish a limit ("is 8192") from an excess ("by 4200 tokens").
 var anyMaximum = compile(`max(?:imum)?[^0-9.\n]{0,20}context (?:length|size|window)(?: is| of|:)?[ (]{1,2}` + number)
 
-// rateLimit recognises a quota. For example, the refusal "exceeds the limit of 30000 tokens per minute" ends after a
-// minute, so 30,000 must not be read as the model's prompt limit.
+// rateLimit recognises a quota, for example "exceeds the limit of 30000 tokens per minute". A quota ends after
+// a minute, so 30,000 must not become the model's prompt limit.
 var rateLimit = compile(`rate[ _-]?limit|tokens? per (?:min|hour|day|sec)|requests? per (?:min|hour|day|sec)|\b[rt]p[md]\b|too many requests`)
 
 var (
@@ -93,8 +88,7 @@ var (
 	aboutPrompt   = compile(`entity|payload|context|prompt|request|content|body|input|message|too (?:large|big|long)`)
 )
 
-// firstLimit returns the first match of p in text that may be a limit, or
-// 0 if there is none.
+// firstLimit returns the first match of p that may be a limit, or 0.
 func firstLimit(p pattern, text string) int {
 	for _, groups := range p().FindAllStringSubmatch(text, -1) {
 		if n := parse(groups[1]); n >= minLimit && n <= maxLimit {
@@ -104,9 +98,8 @@ func firstLimit(p pattern, text string) int {
 	return 0
 }
 
-// parse reads a number with a separator before each group of three digits.
-// Other punctuation ends the number: "131072, but" and "8192,16384" give 131072
-// and 8192.
+// A separator stands before each group of three digits. Other punctuation ends the number: "131072, but" and
+// "8192,16384" give 131072 and 8192.
 func parse(text string) int {
 	groups := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	digits := groups[0]

@@ -7,37 +7,29 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// An Overflow is a prompt that a provider refused because of its length.
 type Overflow struct {
-	// LimitTokens is the longest prompt that the provider accepts, or 0 if the provider does not say. Some
-	// providers add the maximum length of the answer ("195000 + 21333 > 200000"). Then LimitTokens is the
-	// rest of the limit, which is left for the prompt, here 178,667.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. Some providers add the
+	// longest answer ("195000 + 21333 > 200000"). Then LimitTokens is the rest, here 178,667.
 	LimitTokens int
-	// PromptTokens is the length of the refused prompt, or 0 if the provider
-	// does not say.
+	// PromptTokens is the length of the refused prompt, or 0 if unknown.
 	PromptTokens int
-	// Family names the wording that was recognised, for the log.
-	Family string
+	Family       string
 }
 
-// A number outside these bounds is not a limit. It is another number of the
-// message: an error code, a count of messages, or a size in bytes.
+// A number outside these bounds is no limit, but an error code, a count of messages, or a size in bytes.
 const (
 	minLimit = 1_024
 	maxLimit = 10_000_000
 )
 
-// classified is the name of the error that OpenCode reports if it has recognised the overflow itself, by the
-// HTTP status or by wordings that it knows.
+// OpenCode reports this error if it has recognised the overflow, by the HTTP status or by wordings that it knows.
 const classified = "ContextOverflowError"
 
-// maxText bounds how much of one text is searched. Providers put their message first, and a page of HTML, or
-// the whole prompt, may follow it.
+// Providers put their message first. A page of HTML, or the whole prompt, may follow.
 const maxText = 4 << 10
 
-// Detect reads an error as the harness reports it: a string, or an object that
-// contains the provider's message. It never fails. If it cannot read the error,
-// it reports no overflow.
+// Detect reads an error as the harness reports it: a string, or an object that contains the provider's message.
+// If it cannot read the error, it reports no overflow.
 func Detect(err json.Value) (Overflow, bool) {
 	e := extract(err)
 	var found Overflow
@@ -50,8 +42,7 @@ func Detect(err json.Value) (Overflow, bool) {
 		if !detected {
 			found, detected = o, true
 		}
-		// A later text, such as the response body, may name figures that the
-		// message leaves out.
+		// A later text, for example the response body, may name numbers that the message leaves out.
 		found.LimitTokens = cmp.Or(found.LimitTokens, o.LimitTokens)
 		found.PromptTokens = cmp.Or(found.PromptTokens, o.PromptTokens)
 	}
@@ -96,25 +87,22 @@ func detectText(text string, status int) (Overflow, bool) {
 	return o, true
 }
 
-// isTooLargeByStatus recognises a refusal by HTTP status 413. The status alone may have another reason, so the text
-// must also mention a prompt, a request or a size.
+// HTTP status 413 alone may have another reason. So the text must also mention a prompt, a request or a size.
 func isTooLargeByStatus(text string, status int) bool {
 	return (status == 413 || standalone413().MatchString(text)) && aboutPrompt().MatchString(text)
 }
 
-// extracted holds the parts of an error that could be read.
 type extracted struct {
 	name   string
 	status int
-	// texts may contain the provider's message, most likely place first.
+	// The most likely place of the provider's message comes first.
 	texts []string
 }
 
-// extract collects the texts of an error: a bare string, or error.message,
-// message, responseBody and response.body of an object. OpenCode 1 puts these below `data`. If
-// an object has none of them, its whole JSON is the text, so that an unknown
-// shape is read too. Headers are left out, because their numbers and names
-// would be misread.
+// extract returns the error itself if it is a string. From an object it collects message, responseBody and
+// response.body, also below error and, for OpenCode 1, below data. If an object has none of them, its whole
+// JSON is the text, so that an unknown form is read, too. The numbers and names in headers would be misread, so
+// extract leaves headers out.
 func extract(err json.Value) extracted {
 	var text string
 	if json.Unmarshal(err, &text) == nil {
@@ -125,8 +113,7 @@ func extract(err json.Value) extracted {
 		Data json.Value `json:"data"`
 	}
 	if json.Unmarshal(err, &object) != nil {
-		// The error is an array, a number, or an object whose name is not a
-		// string. Its raw JSON is the only text.
+		// The error is an array, a number, or an object whose name is not a string. Its raw JSON is the only text.
 		return extracted{texts: nonEmpty(string(err))}
 	}
 	e := extracted{name: object.Name}
@@ -146,14 +133,13 @@ func extract(err json.Value) extracted {
 	return e
 }
 
-// textsOf reads one object. It returns its texts, its error codes (for example
-// "request_too_large" or "context_length_exceeded") and its HTTP status.
+// textsOf returns the texts, the error codes (for example "context_length_exceeded") and the HTTP status of one
+// object.
 func textsOf(holder json.Value) (texts, codes []string, status int) {
 	if len(holder) == 0 {
 		return nil, nil, 0
 	}
-	// Each member is decoded alone, so that a member of an unexpected type does
-	// not hide the others.
+	// Each member is decoded alone. So a member of an unexpected type does not hide the others.
 	var members map[string]json.Value
 	if json.Unmarshal(holder, &members) != nil {
 		return nil, nil, 0

@@ -66,7 +66,6 @@ func TestEveryWordingIsUnderstood(t *testing.T) {
 		{"finish_reason: model_context_window_exceeded", 0},
 		{"The context size has been exceeded.", 0},
 		{"Context length exceeded: maximum context window is 65536", 65_536},
-		// A number outside the plausible bounds of a limit is skipped.
 		{"exceeds the limit of 512 and exceeds the limit of 128000", 128_000},
 		{"maximum prompt length is 900", 0},
 		{"maximum prompt length is 90000000", 0},
@@ -158,7 +157,7 @@ func TestTheBodySaysWhatTheMessageLeavesOut(t *testing.T) {
 	}
 }
 
-// If OpenCode itself has classified an error as an overflow, Detect reports it, even if the wording is unknown.
+// If OpenCode reports an overflow, Detect reports it even if the wording is unknown.
 func TestTheHarnessMayKnowBetter(t *testing.T) {
 	got, ok := Detect(json.Value(`{"name":"ContextOverflowError","data":{"message":"Zu lang"}}`))
 	if !ok || got.LimitTokens != 0 {
@@ -205,13 +204,13 @@ func TestTheCodeTellsWhereTheMessageDoesNot(t *testing.T) {
 			t.Errorf("%s is taken for an overflow: %+v", value, got)
 		}
 	}
-	// Even if the form of the object is unknown, Detect reads its whole text.
+	// Detect reads the whole text of an object with an unknown form.
 	if got, ok := Detect(json.Value(`{"error":{"type":"x","detail":"exceeds the limit of 128000"}}`)); !ok || got.LimitTokens != 128_000 {
 		t.Errorf("%+v, %t", got, ok)
 	}
 }
 
-// A size in bytes must never become a limit, however large or small it is, because a wrong limit stays until a larger prompt is accepted.
+// A size in bytes must never become a limit, because a wrong limit stays until a larger prompt is accepted.
 func FuzzASizeInBytesIsNoLimit(f *testing.F) {
 	f.Add("413 request_too_large", 33_554_432, "bytes")
 	f.Add("Request exceeds the maximum size", 32, "MB")
@@ -256,8 +255,7 @@ func FuzzDetect(f *testing.F) {
 	})
 }
 
-// An error that contains a page of HTML, or the whole prompt, must be read
-// quickly.
+// An error may contain a page of HTML, or the whole prompt, and must still be read quickly.
 func BenchmarkDetectLong(b *testing.B) {
 	value := json.Quote(strings.Repeat("input length maximum context exceeds ", 10_000))
 	for b.Loop() {

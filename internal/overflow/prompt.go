@@ -1,9 +1,8 @@
 package overflow
 
-// promptSizes find the length of the refused prompt as their first group. Some providers count the answer as
-// well, and some of these also name the share of the messages. Patterns for that share come first. A message
-// may also name by how much the prompt is too long ("by 4200 tokens"). That number is not the prompt's
-// length, so no pattern reads it.
+// promptSizes find the length of the refused prompt as their first group. Some providers also count the answer,
+// and some of these name the share of the messages. Patterns for this share come first. No pattern reads an
+// excess ("by 4200 tokens").
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),
@@ -26,9 +25,8 @@ var promptSizes = []pattern{
 	compile(`input length[ (]{1,2}` + number + `\)? exceeds`),
 }
 
-// promptSize returns the prompt's length in tokens as the text names it, or 0
-// if the text names none. A number of at most half the limit is ignored,
-// because a prompt of that length would not have been refused.
+// A prompt of at most half the limit would not have been refused. So promptSize ignores this number, and
+// returns 0 if the text names no other.
 func promptSize(text string, limit int) int {
 	for _, p := range promptSizes {
 		if n := firstLimit(p, text); n*2 > limit {
@@ -46,8 +44,7 @@ var answerRooms = []pattern{
 	compile(number + ` (?:tokens )?(?:in|of|for) the (?:completion|output)`),
 }
 
-// answerRoom returns how many tokens of the limit the provider reserves for the answer, as the text names it, or 0
-// if the text names none.
+// answerRoom returns the tokens that the provider reserves for the answer, or 0 if the text does not name them.
 func answerRoom(text string) int {
 	for _, p := range answerRooms {
 		if groups := p().FindStringSubmatch(text); groups != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// commit stores the pass in one transaction, and then makes its additions part of
-// the session.
+// commit stores the pass in one transaction, and then adds the pass's additions to the session in memory.
 func (ps *Pass) commit(ctx context.Context) error {
 	s, d := ps.Session, ps.Decision
 	ps.SystemChanged = s.IsSystemChanged()
@@ -84,7 +83,6 @@ func (ps *Pass) commit(ctx context.Context) error {
 	return nil
 }
 
-// rowAfter returns the session's row after the pass.
 func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	row, w := ps.Session.Row, ps.Wire
 	row.Passes++
@@ -105,7 +103,6 @@ func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	return row
 }
 
-// journalLine returns the journal's line for the pass. row is the session's row after the pass, and head its head.
 func (ps *Pass) journalLine(row store.SessionRow, head frozen.Head) store.PassRow {
 	d, w := ps.Decision, ps.Wire
 	return store.PassRow{
@@ -133,15 +130,15 @@ func (ps *Pass) log() {
 		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer returns the changes that lead the client from its last mutation to the wire of this pass.
+// answer returns the changes from the client's last mutation to the wire of this pass.
 func (ps *Pass) answer() schema.WireMutation {
 	s := ps.Session
 	s.Revision = ps.e.Serial.Next()
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
-		// Until a first pass is stored, System does not change the prompt. So this request and the next one have
-		// different system prompts, and the thinking of this request's answer is invalid in the next one. Without the
-		// token m.Wire, the host binds none of this thinking (F21 in docs/defects.md).
+		// Until a first pass is stored, System does not change the prompt. So this request and the next one
+		// have different system prompts, and thinking in this request's answer is invalid in the next one.
+		// Without the token m.Wire, the host does not bind this thinking (F21 in docs/defects.md).
 		m.Wire = ""
 	}
 	if ps.Decision.Verdict != schema.Steady {

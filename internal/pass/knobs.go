@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// knobs returns the settings for the rules, for one pass of a session in the given mode. ctx is the context
-// of the pass.
+// knobs returns the settings for the rules. ctx is the context of the pass.
 func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) rule.Knobs {
 	tools, paths := matcher(c.AutoDrop.ProtectedTools), matcher(c.AutoDrop.ProtectedPaths)
 	k := rule.Knobs{
@@ -27,15 +26,14 @@ func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) 
 	return k
 }
 
-// matcher returns a function for the compiled patterns. It compiles them only at the first use, because a
-// steady pass runs no rule and so never needs them.
+// A steady pass runs no rule, so matcher compiles the patterns only at the first use.
 func matcher(patterns []string) func() config.Patterns {
 	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
 }
 
-// remembered returns isProtected with a cache, because several rules ask about the same tool or path. After
-// ctx has ended, it no longer runs the patterns and answers false: a project's patterns must not keep a pass
-// busy if nobody waits for its answer. Such a pass fails, so a false answer does no harm.
+// Several rules ask about the same tool or path, so remembered caches the answers. After ctx has ended,
+// remembered answers false without the patterns: a project's patterns must not keep a pass busy if nobody waits
+// for its answer. A pass whose ctx has ended fails, so a false answer does no harm.
 func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
 	known := make(map[string]bool)
 	return func(name string) bool {

@@ -26,9 +26,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Transform runs one pass: it reads the new part of the transcript, decides, renders, commits, and answers
-// with the changes that the client lacks. If it returns an error, it discards everything that the pass did,
-// and the client uses its last good mutation.
+// Transform runs one pass, and answers with the changes that the client lacks. If it returns an error, the
+// client uses its last good mutation.
 func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, p schema.TransformParams) (schema.WireMutation, error) {
 	var none schema.WireMutation
 	s, err := e.Sessions.Lock(ctx, key)
@@ -69,17 +68,15 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the host
-// returns that memory to the system as soon as the harness has its answer.
+// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the
+// host returns the memory to the system soon after its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
 )
 
-// An Engine runs passes.
 type Engine struct{ Options }
 
-// Options configure an Engine.
 type Options struct {
 	Store    *store.Store
 	Guard    *store.Guard
@@ -90,15 +87,13 @@ type Options struct {
 	Clock    clock.Clock
 	Log      *slog.Logger
 	Features []Feature
-	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
-	// edits. A replay uses it to show them. If it is nil, nothing is called.
+	// Taken is called after each stored pass that has added edits, unless it is nil. A replay uses it to show
+	// the edits.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
-// New returns an engine.
 func New(o Options) *Engine { return &Engine{o} }
 
-// Pass holds the state of one running pass.
 type Pass struct {
 	e       *Engine
 	Client  client.Client
@@ -111,10 +106,9 @@ type Pass struct {
 	window  model.Window
 	Life    route.Belief
 	Fresh   []frozen.Unit
-	// Covered is the number of messages that the head covered before the pass.
-	Covered     int
-	refusedGone bool // see isRefusedGone
-	// SystemChanged means that the system prompt has changed since the newest stored pass.
+	// Before the pass, the head covered this number of messages.
+	Covered       int
+	refusedGone   bool // see isRefusedGone
 	SystemChanged bool
 
 	Readings pipeline.Readings
@@ -122,7 +116,7 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
-// Note adds a text at the end of the content of a unit that the provider has not seen. The pass stores the unit with it.
+// Note adds a text at the end of a unit that the provider has not seen.
 func (ps *Pass) Note(tag int, text string) {
 	u := ps.Session.Pipe.State.ByTag(tag)
 	u.Note += "\n\n" + text
@@ -130,7 +124,6 @@ func (ps *Pass) Note(tag int, text string) {
 	ps.Fresh[i] = *u
 }
 
-// begin updates the session's transcript.
 func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session, p schema.TransformParams) (*Pass, error) {
 	started := time.Now()
 	isResync := p.Base == 0
@@ -187,8 +180,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 	return ps, nil
 }
 
-// resync prepares the session for a whole array. It loads the session from the store, because the state in
-// memory may be missing, or half changed after a crash.
+// After a crash, the state in memory may be missing, or half changed. So resync loads the session from the store.
 func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
@@ -221,7 +213,6 @@ func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.Transf
 	return nil
 }
 
-// run decides, renders and commits.
 func (ps *Pass) run(ctx context.Context) error {
 	pipe := ps.Session.Pipe
 	ps.Readings = ps.read(ctx)
@@ -276,7 +267,7 @@ func (ps *Pass) run(ctx context.Context) error {
 	return err
 }
 
-// Forecast returns the pass that would run now. It stores nothing. The caller holds the session's lock.
+// Forecast returns the pass that would run now, and stores nothing. The caller holds the session's lock.
 func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Session, directory string) (*Pass, error) {
 	m := s.Pipe.Model()
 	ps := &Pass{e: e, Client: c, Session: s, At: e.Clock.Now(), Config: e.Clients.Config(s.Key.Harness, directory), Params: schema.TransformParams{Directory: directory}}
@@ -291,9 +282,8 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	return ps, nil
 }
 
-// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so no
-// other code would notice it. The client no longer waits for this pass, but the session's next call waits
-// until the pass returns.
+// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so nothing else
+// would notice the end. The client no longer waits for this pass, but the session's next call does.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -301,8 +291,8 @@ func Ended(ctx context.Context, step string) error {
 	return fmt.Errorf("%s: %w", step, context.Cause(ctx))
 }
 
-// keepUnits remembers the new units for the next pass that can store them. The model is about to see their
-// tags, so no other unit may get these tags.
+// The model is about to see the tags of the new units, so no other unit may get these tags. keepUnits stores
+// the units with the next pass that can be stored.
 func (ps *Pass) keepUnits() {
 	s := ps.Session
 	if len(ps.Fresh) == 0 {
@@ -314,7 +304,6 @@ func (ps *Pass) keepUnits() {
 	}
 }
 
-// read collects the current facts, once for each pass.
 func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 	m, limit := ps.Session.Pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.Config, m.Provider, m.ID, limit)
@@ -347,8 +336,8 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 	return r
 }
 
-// BindsThinking reports whether the model binds its thinking to everything before it. If the configuration has
-// "on" or "off" for the model, that decides. Otherwise the model's id decides.
+// BindsThinking reports whether the model binds its thinking. The configuration's "on" or "off" decides before
+// the model's id.
 func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -359,17 +348,15 @@ func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 	return profile.BindsThinking(m.ID)
 }
 
-// isOverflow reports whether the newest prompt was refused as too long. A later answer proves that the
-// prompts fit again. Its event clears the session's overflow, but that event may be lost, so isOverflow also
-// looks at the array.
+// A later answer proves that the prompts fit again. The event of this answer clears the session's overflow. The
+// event may be lost, so isOverflow also looks at the array.
 func (ps *Pass) isOverflow() bool {
 	at := ps.Session.Row.OverflowAt
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// isRefusedGone reports whether the refusal says nothing about the current prompt. There are two such cases. The user
-// has taken back the refused prompt, and the prompt is now shorter. Or the refused prompt was not the host's wire,
-// because the harness could not reach the host.
+// A refusal says nothing about the current prompt in two cases. The user has taken back the refused prompt, and the
+// prompt is now shorter. Or the harness could not reach the host, so the refused prompt was not the host's wire.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {
@@ -389,7 +376,6 @@ func (ps *Pass) render(d pipeline.Decision) {
 	}
 }
 
-// retreat turns the pass into a steady one.
 func (ps *Pass) retreat(cause pipeline.Cause) {
 	ps.Decision = ps.Decision.Steady(cause)
 	ps.Wire = ps.Session.Pipe.Render(ps.Decision)

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// OnBattery reports whether the machine runs on its battery.
 func OnBattery(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// OnBattery reports whether the machine runs on its battery.
 func OnBattery(context.Context) bool { return onBattery(os.DirFS("/sys/class/power_supply")) }
 
-// onBattery reads the kernel's list of supplies. If a supply from outside is online, for example a charger, the machine
-// does not run on its battery. The battery of a device, for example of a mouse, does not count, because it does not
-// feed the machine.
+// If a supply from outside is online, for example a charger, the machine does not run on its battery. The
+// battery of a device, for example of a mouse, does not count.
 func onBattery(supplies fs.FS) (isDischarging bool) {
 	all, _ := fs.ReadDir(supplies, ".") // if there is no list, no battery is known
 	for _, s := range all {

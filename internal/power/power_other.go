@@ -4,5 +4,5 @@ package power
 
 import "context"
 
-// OnBattery reports whether the machine runs on its battery. On this system, that cannot be found out.
+// On this system, the state of the battery cannot be found out.
 func OnBattery(context.Context) bool { return false }

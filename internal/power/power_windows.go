@@ -9,7 +9,6 @@ import (
 
 var systemPowerStatus = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetSystemPowerStatus")
 
-// OnBattery reports whether the machine runs on its battery.
 func OnBattery(context.Context) bool {
 	var status struct { // SYSTEM_POWER_STATUS
 		line, battery, percent, saver byte

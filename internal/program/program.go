@@ -14,8 +14,8 @@ import (
 
 const bareName = "magicctx-host"
 
-// Hash returns the SHA-256 of the file of this process, in hex; empty if the file cannot be read. A host calls it when it
-// starts, because an update may replace the file while the host runs.
+// Hash is the SHA-256 of this process's file in hex, or empty if the file cannot be read. An update may replace
+// the file while the host runs, so a host calls Hash at its start.
 var Hash = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -33,7 +33,7 @@ var Hash = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum.Sum(nil))
 })
 
-// Name returns the command that starts this program: NameOf of its own file.
+// Name returns the command that starts this program.
 var Name = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -42,8 +42,8 @@ var Name = sync.OnceValue(func() string {
 	return NameOf(path, exec.LookPath)
 })
 
-// NameOf returns the command that starts the program at path. If the PATH leads to the same file, the command is
-// magicctx-host. Otherwise it is the path, in quotes if a shell needs them. lookPath finds a program on the PATH.
+// If the PATH leads to the program at path, NameOf returns magicctx-host. Otherwise it returns the path, in
+// quotes if a shell needs them. lookPath finds a program on the PATH.
 func NameOf(path string, lookPath func(string) (string, error)) string {
 	if found, err := lookPath(bareName); err == nil && IsSameFile(found, path) {
 		return bareName
@@ -51,11 +51,12 @@ func NameOf(path string, lookPath func(string) (string, error)) string {
 	return Quote(path)
 }
 
-// plain matches a path that a shell takes as one word, and in which it expands nothing.
+// A shell reads a path that plain matches as one word, and expands nothing in the path.
 var plain = regexp.MustCompile(`^[\p{L}\p{N}_@%+=:,./-]+$`)
 
-// Quote returns a path as a word of a command line that a user may paste into a shell. A repository chooses the names of
-// its directories, so the shell must expand nothing in them. For Windows, which has no single quotes, it uses double quotes.
+// Quote returns a path as a word of a command line that a user may paste into a shell. A repository chooses the
+// names of its directories, so the shell must expand nothing. Windows has no single quotes, so Quote uses
+// double quotes there.
 func Quote(path string) string {
 	switch {
 	case plain.MatchString(path):
@@ -66,7 +67,6 @@ func Quote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// IsSameFile reports whether two paths lead to one file.
 func IsSameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

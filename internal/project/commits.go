@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// A Commit is a commit with its message.
 type Commit struct {
 	ID            string
 	At            int64 // Unix ms
 	Subject, Body string
 }
 
-// Head returns the newest commit of a directory. It fails if there is none, or git is missing.
+// Head returns the newest commit of a directory. Without a commit or without git, it fails.
 func Head(ctx context.Context, directory string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -32,24 +31,24 @@ func Head(ctx context.Context, directory string) (string, error) {
 	return head, err
 }
 
-// A message of more than maxMessage bytes is most likely data. recordEnd is the only byte that no message can contain.
-// If a record ended with another byte, a message with this byte could forge the next commit.
+// A message of more than maxMessage bytes is most likely data. recordEnd is the only byte that no message can
+// contain. If a record ended with another byte, a message with this byte could forge the next commit.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"
 	recordEnd  = 0
 )
 
-// A Span says which commits are read: at most Limit commits that lead to Head and were made after Since. If Known is
-// not "", the commits that lead to Known are left out.
+// A Span means at most Limit commits that lead to Head and were made after Since. If Known is not "", the
+// commits that lead to Known are left out.
 type Span struct {
 	Head, Known string
 	Since       time.Time
 	Limit       int
 }
 
-// Commits calls yield with the commits of a span, without merges, the newest first. It reads no more than it yields,
-// so a repository may be large.
+// Commits calls yield with the commits of a span without merges, the newest first. It reads no more than it
+// yields, so a repository may be large.
 func Commits(ctx context.Context, directory string, s Span, yield func(Commit) error) error {
 	args := []string{
 		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
@@ -105,10 +104,9 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 	}
 }
 
-// Merged reports whether a branch was merged into the branch into: into contains the newest commit of the branch, or
-// one commit with all of its changes (a squash). newest is this newest commit. If the branch is gone, it is seen; ""
-// means that it is not known. If into is "", it is the main branch. Both names must be valid names of branches, and no
-// patterns.
+// Merged reports whether the branch into contains the newest commit of a branch, or one commit with all its
+// changes (a squash). newest is this newest commit. If the branch is gone, newest is seen, the last known one
+// or "". If into is "", the main branch counts. Both names must be valid names of branches, and no patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -138,8 +136,8 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 	return newest, isMerged, err
 }
 
-// tipsOf returns the newest commit of each of the branches, here and at origin. A branch may be missing in both places.
-// The name HEAD means the main branch of origin.
+// tipsOf returns the newest commit of each branch, in this clone and at origin. A branch may be missing in both
+// places. The name HEAD means the main branch of origin.
 func tipsOf(ctx context.Context, directory string, options []string, branches ...string) (tips []string, err error) {
 	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, options...)
 	wanted := map[string]bool{}

@@ -18,10 +18,8 @@ import (
 	"time"
 )
 
-// gitPrefix begins the identity of a repository.
 const gitPrefix = "git:"
 
-// IsRepository reports whether an identity is that of a repository.
 func IsRepository(identity string) bool { return strings.HasPrefix(identity, gitPrefix) }
 
 // OfDirectory returns the identity that a directory has without a repository. It looks at no file. The hash is
@@ -31,9 +29,7 @@ func OfDirectory(directory string) string {
 	return "dir:" + hex.EncodeToString(sum[:])[:12]
 }
 
-// Identify returns the identity of the project to which a directory belongs. It fails if the identity is not known
-// now, for example because the directory is not accessible, or because git is missing or slow. A later call may
-// succeed.
+// Identify fails if the identity is unknown now, for example because git is missing or slow. A later call may succeed.
 func Identify(ctx context.Context, directory string) (string, error) {
 	identity, err := identify(ctx, directory)
 	if err != nil {
@@ -74,17 +70,16 @@ func identify(ctx context.Context, directory string) (string, error) {
 	return gitPrefix + root, nil
 }
 
-// commit is the name of a commit.
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Root returns the directory of the repository or worktree in which a directory is, or the directory itself.
+// Root returns the repository or worktree of a directory, or else the directory itself.
 func Root(directory string) string {
 	root, _ := repositoryOf(directory)
 	return cmp.Or(root, directory)
 }
 
-// repositoryOf returns the nearest directory with a .git: directory itself, or a directory above it. A repository, a
-// linked worktree and a submodule have a .git. If there is none, root is "". repositoryOf fails if it cannot find out.
+// A repository, a linked worktree and a submodule have a .git. repositoryOf returns directory, or the nearest
+// directory above, that has a .git. If there is none, root is "".
 func repositoryOf(directory string) (root string, err error) {
 	directory, err = filepath.EvalSymlinks(directory)
 	if err != nil {
@@ -110,22 +105,18 @@ func repositoryOf(directory string) (root string, err error) {
 	}
 }
 
-// gitTimeout bounds the whole use of git for one identity.
 const gitTimeout = 5 * time.Second
 
-// errNoRepository means that git finds no root commit for a directory, and will find none until somebody changes
-// the directory.
+// errNoRepository means that git finds no root commit, and will find none until somebody changes the directory.
 var errNoRepository = errors.New("no commit of a repository")
 
-// noRepository are the messages of git that mean errNoRepository: there is no repository, it belongs to another
-// user, or it has no commit.
+// These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.
 var noRepository = []string{
 	"not a git repository",
 	"dubious ownership", "unsafe repository",
 	"bad revision 'HEAD'",
 }
 
-// git runs git in a directory and returns its output.
 func git(ctx context.Context, directory string, args ...string) (string, error) {
 	out, err := command(ctx, directory, args...).Output()
 	if ctx.Err() != nil {
@@ -150,8 +141,7 @@ func command(ctx context.Context, directory string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// environment returns the environment of git. It leaves out git's own variables: if a hook of git has started the
-// host, they name another repository.
+// If a hook of git has started the host, git's own variables name another repository. So git does not get them.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
 	return append(env,

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// run runs git in a directory, as a user with an empty configuration.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -24,7 +23,6 @@ func run(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commits makes a repository with commits in dir/name, and returns its directory and the identity of its project.
 func commits(t *testing.T, dir, name string) (repository, identity string) {
 	t.Helper()
 	repository = filepath.Join(dir, name)
@@ -97,7 +95,7 @@ func TestProjectIsTheRepository(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// A merge of an unrelated history does not change the identity, whichever of the root commits is older or has the
+// A merge of an unrelated history does not change the identity, whichever root commit is older or has the
 // smaller hash.
 func TestProjectSurvivesAnUnrelatedHistory(t *testing.T) {
 	dir := t.TempDir()
@@ -110,7 +108,7 @@ func TestProjectSurvivesAnUnrelatedHistory(t *testing.T) {
 	}
 }
 
-// A repository without a commit is a project of its own. Its identity changes with the first commit.
+// Without a commit, a repository has the identity of its directory. The first commit changes the identity.
 func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -155,8 +153,8 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A repository that was only cloned executes nothing, whatever its configuration says. It also cannot make git use
-// another repository.
+// A cloned repository executes nothing, whatever its configuration says. It also cannot make git use another
+// repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -205,8 +203,8 @@ func TestHostileCloneGraftsNoOtherRoot(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// Projects looks a repository up only once. It looks any other directory up each time, because the directory may
-// become a repository. If a look-up fails, the known identity stays.
+// Projects looks a repository up only once. Any other directory may become a repository, so it is looked up
+// each time. If a look-up fails, the known identity stays.
 func TestProjectsRemembersIdentities(t *testing.T) {
 	var answer string
 	var failure, refusal error

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A repository of another user is not trusted. A repository that cannot be read may be readable later, so its identity
-// is unknown.
+// A repository of another user is not trusted. If a repository cannot be read, its identity is unknown, because
+// it may be readable later.
 func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -36,7 +36,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// git hangs, for example because the repository is on a file system that no longer answers.
+// git may hang, for example on a file system that does not answer.
 func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
 	dir := t.TempDir()
 	site, _ := commits(t, dir, "site")

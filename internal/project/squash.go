@@ -10,15 +10,12 @@ import (
 )
 
 const (
-	// maxSquashed bounds the commits of a target that are compared with a branch.
 	maxSquashed = "200"
-	// maxPatches bounds the patches that are compared, in bytes.
-	maxPatches = 32 << 20
+	maxPatches  = 32 << 20
 )
 
-// isSquashed reports whether a branch was merged by a squash: one of the commits that lead to target has the same patch
-// as the whole branch. newest is the newest commit of the branch. isSquashed also finds a branch of one commit that was
-// cherry-picked or rebased.
+// A branch was merged by a squash if one of the commits that lead to target has the same patch as the whole
+// branch. isSquashed also finds a branch of one commit that was cherry-picked or rebased.
 func isSquashed(ctx context.Context, directory, newest, target string) (bool, error) {
 	base, err := git(ctx, directory, "merge-base", target, newest)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // the two commits have no common ancestor
@@ -52,10 +49,9 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 	return false, nil
 }
 
-// errLarge means that the patches are too large to be compared.
 var errLarge = errors.New("the patches of git are too large")
 
-// patchIDs runs git, and returns the ids of the patches that it prints. An id does not depend on the lines around a change.
+// A patch's id does not depend on the lines around a change.
 func patchIDs(ctx context.Context, directory string, args []string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,33 +12,27 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// names are the documents, in the order in which the head shows them.
 var names = [...]string{"ARCHITECTURE.md", "STRUCTURE.md"}
 
 const (
-	// maxSize is the largest document that is read, in bytes.
 	maxSize = 256 << 10
-	// maxDirectories bounds the cache. The host serves only a few projects at a time.
+	// The host serves only a few projects at a time.
 	maxDirectories = 16
 )
 
-// A Doc is a document of a project.
 type Doc struct {
 	Name    string
 	Content []byte
 }
 
-// Docs are the documents of one directory.
 type Docs struct {
-	// Files are the documents that exist and are safe to read. Their content is
-	// shared with the cache, so it must not be changed.
-	Files []Doc
-	// Refused says why each other existing document was not read.
+	// Files shares the content of its documents with the cache, so the caller must not change it.
+	Files   []Doc
 	Refused []error
 }
 
-// A Reader reads documents. It caches them until a file's size or modification time changes. It is safe for
-// concurrent use. The zero Reader is ready for use.
+// A Reader caches documents until a file's size or modification time changes. It is safe for concurrent use,
+// and the zero Reader is ready for use.
 type Reader struct {
 	running singleflight.Group
 	mu      sync.Mutex
@@ -50,7 +44,6 @@ type entry struct {
 	docs   Docs
 }
 
-// stamps show whether the documents of a directory have changed since the last read.
 type stamps [len(names)]stamp
 
 type stamp struct {
@@ -59,9 +52,8 @@ type stamp struct {
 	modified time.Time
 }
 
-// Read returns the documents in dir. If dir has no documents, or does not exist, that is not an error. If ctx
-// ends first, Read returns at once. So if a file system no longer answers, it blocks only one goroutine per
-// directory.
+// A directory without documents, or a missing directory, is no error. If ctx ends first, Read returns at once.
+// So a file system that does not answer blocks only one goroutine per directory.
 func (r *Reader) Read(ctx context.Context, dir string) (Docs, error) {
 	done := r.running.DoChan(dir, func() (any, error) { return r.read(dir) })
 	select {
@@ -95,7 +87,6 @@ func (r *Reader) read(dir string) (Docs, error) {
 	return docs, nil
 }
 
-// look returns the state of each document in a directory, or nil for a document that does not exist.
 func look(root *os.Root) (found [len(names)]fs.FileInfo, now stamps) {
 	for i, name := range names {
 		if info, err := root.Lstat(name); err == nil {

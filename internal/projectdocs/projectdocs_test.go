@@ -31,7 +31,6 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// read reads a directory with a new reader, whose cache is empty.
 func read(t *testing.T, dir string) Docs {
 	t.Helper()
 	docs, err := new(Reader).Read(t.Context(), dir)
@@ -39,7 +38,6 @@ func read(t *testing.T, dir string) Docs {
 	return docs
 }
 
-// contents returns "NAME=content" for each document.
 func contents(docs Docs) string {
 	var all []string
 	for _, d := range docs.Files {
@@ -87,8 +85,8 @@ func TestLargestDocument(t *testing.T) {
 	}
 }
 
-// Bug class H34: a repository may link a document to a private file, whose content would be sent to the model. So no
-// link is followed, not even a link inside the project.
+// Bug class H34: a repository may link a document to a private file, whose content would be sent to the model.
+// So no link is followed, not even inside the project.
 func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	outside := write(t, t.TempDir(), "id_ed25519", "secret")
 	for name, target := range map[string]string{
@@ -115,8 +113,8 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// A file with a zero byte is not text. Some providers refuse every prompt with such a byte, and the head
-// would have it in every prompt of an epoch.
+// A file with a zero byte is not text. Some providers refuse every prompt with a zero byte, and the head would
+// have it in every prompt until the next fold.
 func TestHostileCloneBinaryDocumentIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ARCHITECTURE.md", "# Text\n\x00\n")
@@ -166,7 +164,6 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// If a file grows after the check, it is read up to the limit and then refused.
 func TestGrowingDocumentIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "ARCHITECTURE.md", "small")
@@ -225,7 +222,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// If a file system no longer answers, it does not block a pass.
+// A file system that does not answer must not block a pass.
 func TestReadEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	var r Reader

@@ -14,10 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This file handles harnesses that ask for a turn's system prompt before the turn's first pass
+// This file is for harnesses that ask for a turn's system prompt before the turn's first pass
 // (SystemVocabulary.ComesFirst).
 
-// readAhead reads the facts that a pass would read, for a system prompt that comes before its pass.
+// readAhead reads the facts that a pass would read, because the pass comes after the system prompt.
 func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
 	limits, err := pr.Models.Limits(ctx, c, p.Directory, p.Model)
 	if err != nil {
@@ -31,11 +31,10 @@ func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Se
 	return nil
 }
 
-// nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model that binds its
-// thinking to the prompt. If the prompt differs from the frozen one, nextFrozenSystem accepts it at once,
-// because all requests of the turn are sent with it. The next pass then begins a new preamble. If only the
-// date differs, a new prompt is not worth the loss of all thinking. The new date waits until the prefix is
-// gone for another reason.
+// nextFrozenSystem is for a model that binds its thinking, at the start of a turn. All requests of the turn are
+// sent with the prompt. So if the prompt differs from the frozen one, nextFrozenSystem accepts it at once, and
+// the next pass begins a new preamble. If only the date differs, the new date is not worth the loss of all
+// thinking, and waits until the prefix is gone.
 func (pr *Prompts) nextFrozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	var frozen []string
 	state := s.Row.System

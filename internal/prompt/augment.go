@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// An attachment is what the user wants the model to get with the next message.
 type attachment struct {
 	text string
 	end  func() // ends the work on a better text; it may be nil
@@ -18,8 +17,8 @@ type attachment struct {
 
 var attached = session.NewLastingSlot[attachment]()
 
-// Attach keeps a text for the next prompt of a session. It replaces a text that was kept before. The text may quote
-// strangers. If end is not nil, it is called when the prompt comes or when another text replaces this one. The caller
+// Attach keeps a text for the session's next prompt, in place of an earlier text. The text may quote strangers.
+// If end is not nil, it is called when the prompt comes or when another text replaces this one. The caller
 // holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	a := attached.Of(s)
@@ -29,8 +28,8 @@ func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	*a = attachment{text, end}
 }
 
-// augment adds the attached text to a new prompt, as a note of the host. If the pass fails, the prompt is sent without
-// the text.
+// augment adds the attached text to a new prompt, as a note of the host. If the pass fails, the prompt is sent
+// without the text.
 func (pr *Prompts) augment(ps *pass.Pass) {
 	s := ps.Session
 	a := attached.Of(s)

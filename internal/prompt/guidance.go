@@ -13,14 +13,14 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// guidance is parsed on first use, because a bridge never uses it.
+// A bridge never uses the guidance, so it is parsed on first use.
 var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
 
-// guidanceHeading marks a system prompt that already contains the guidance.
+// guidanceHeading shows that a system prompt already contains the guidance.
 const guidanceHeading = "## Magic Context"
 
-// guidanceFor returns the instructions that the model needs in a mode, or "" if it needs none. They contain
-// no documents, profiles or memories, because a change of those would change the prefix.
+// guidanceFor returns the instructions that the model needs in a mode, or "". They contain no documents,
+// profiles or memories, because a change of those would change the prefix.
 func guidanceFor(m mode.Mode, cfg schema.Config) string {
 	var files []string
 	switch {
@@ -34,7 +34,7 @@ func guidanceFor(m mode.Mode, cfg schema.Config) string {
 	}
 	var b strings.Builder
 	for _, f := range files {
-		// The templates are embedded and their data fits, so this cannot fail.
+		// The templates are embedded and their data fits, so no error is possible.
 		_ = guidance().ExecuteTemplate(&b, f, struct {
 			ProtectedTags int
 			Memory        bool

@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// maxReady bounds the notes of one reminder. maxQuoted bounds the text of each note, in bytes; ctx_note shows the
-	// whole text.
+	// ctx_note shows the whole text of a note, so a reminder quotes only maxQuoted bytes of it.
 	maxReady  = 3
 	maxQuoted = 400
 )
 
-// told holds the ready notes that the model has been told of, until a pass has stored that it was told.
+// told holds the ready notes of which the model has been told, until a pass has stored that the model knows them.
 var told = session.NewSlot[[]int64]()
 
-// tellReady tells the model which of its notes are ready, for example a note that waited for a file. It tells of each note
-// once. The text is added to content that was never sent, so it busts nothing.
+// tellReady tells the model once which of its notes are ready, for example a note that waited for a file. The
+// text is added to content that was never sent, so there is no bust.
 func (pr *Prompts) tellReady(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if s.Mode().IsSubagent || s.Row.Project == "" || len(*told.Of(s)) > 0 {

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// nudge adds a note that tells the model how much tool output it could drop, if such a note is due. The note
-// belongs to the newest unit that the provider has not seen. So it busts nothing, and every later wire
-// repeats it (bug class A22 in docs/defects.md). The harness never stores it.
+// nudge tells the model how much tool output it could drop, if this note is due. The note is added to the
+// newest unit that the provider has not seen. So there is no bust, and every later wire repeats the note (bug
+// class A22 in docs/defects.md). The harness never stores it.
 func (pr *Prompts) nudge(ctx context.Context, ps *pass.Pass) {
 	s, d, r := ps.Session, ps.Decision, ps.Readings
 	if !s.Mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a reminder that is based on a guess would annoy the model
@@ -62,9 +62,8 @@ func (pr *Prompts) nudge(ctx context.Context, ps *pass.Pass) {
 		"text", file, "tag", tag, "undroppedTokens", pile.Reclaimable)
 }
 
-// A reminded records the reminders that the model of a session has got.
 type reminded struct {
-	// row is nil until it is read.
+	// Until row is read, it is nil.
 	row *store.NudgeRow
 	// isNew means that no pass has stored row yet.
 	isNew bool
@@ -72,7 +71,7 @@ type reminded struct {
 
 var reminders = session.NewSlot[reminded]()
 
-// told returns the record of the model's reminders. It reads the store only once.
+// told reads the store only once.
 func (pr *Prompts) told(ctx context.Context, s *session.Session) (store.NudgeRow, error) {
 	r := reminders.Of(s)
 	if r.row == nil {
@@ -85,13 +84,11 @@ func (pr *Prompts) told(ctx context.Context, s *session.Session) (store.NudgeRow
 	return *r.row, nil
 }
 
-// tell replaces the record of the model's reminders. The next stored pass stores it.
 func (r *reminded) tell(row store.NudgeRow) {
 	r.isNew = r.isNew || r.row == nil || row != *r.row
 	r.row = &row
 }
 
-// copyNudge copies the record of the original's reminders to a fork.
 func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original store.Key) error {
 	row, err := pr.Store.Nudge(ctx, original)
 	if err == nil {
@@ -100,7 +97,6 @@ func (pr *Prompts) copyNudge(ctx context.Context, s *session.Session, original s
 	return err
 }
 
-// nudgeText returns the text in a file, with the oldest tags that may be dropped.
 func nudgeText(file string, pile nudge.Pile) string {
 	data := struct {
 		Thousands int

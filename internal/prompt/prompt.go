@@ -12,11 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Prompts writes the texts that the model gets besides the conversation: the guidance in the system
-// prompt, and reminders: to drop tool output, and of notes that are ready.
+// Prompts writes the texts that the model gets in addition to the conversation: the guidance in the system
+// prompt, and reminders.
 type Prompts struct{ Options }
 
-// Options configure Prompts.
 type Options struct {
 	Store    *store.Store
 	Guard    *store.Guard
@@ -27,10 +26,8 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// New returns the prompts of a host.
 func New(o Options) *Prompts { return &Prompts{o} }
 
-// Feature attaches the reminders to the passes.
 func (pr *Prompts) Feature() pass.Feature {
 	return pass.Feature{
 		Copied: pr.copyNudge,

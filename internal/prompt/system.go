@@ -19,12 +19,11 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System returns the system prompt of a session. It adds the guidance at the end, and puts back the date that
-// the prefix was built with. If the harness has changed the rest of the prompt, System keeps the change and
-// journals it as a bust. If the model binds its thinking, frozenSystem decides instead.
-//
-// Some harnesses ask before the passes of a turn (SystemVocabulary.ComesFirst). Then the answer holds for all
-// passes of the turn, and a changed prompt makes the next pass the bust.
+// System returns the system prompt of a session, with the guidance at the end, and with the date of the cached
+// prefix. If the harness has changed the rest of the prompt, System keeps the change and journals it as a bust.
+// If the model binds its thinking, frozenSystem decides instead. Some harnesses ask before the passes of a turn
+// (SystemVocabulary.ComesFirst). Then the answer holds for all passes of the turn, and a changed prompt makes
+// the next pass the bust.
 func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	codec, err := client.CodecOf(key.Harness)
@@ -82,10 +81,9 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 }
 
 // noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass loses its
-// prefix: the next pass if the system prompt comes first, otherwise the newest pass.
-//
-// If the newest pass could not be stored, the journal has no line to mark as a bust. So noteSystem stores
-// nothing. The next request sends the same prompt, and finds the same change.
+// prefix: the next pass if the system prompt comes first, otherwise the newest pass. If the newest pass could
+// not be stored, the journal has no line to mark as a bust, so noteSystem stores nothing. The next request
+// sends the same prompt, and finds the same change.
 func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
 	if changed && s.IsUnstored && !comesFirst {
 		return nil
@@ -100,27 +98,23 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// A systemRequest is a system prompt that the harness is about to send, with the facts that decide how the
-// host changes it.
+// The harness is about to send the prompt of a systemRequest. The other fields decide how the host changes the prompt.
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
-	// binds means that the model of the request binds its thinking.
-	binds bool
-	// isPrefixGone means that the provider no longer caches the prefix of the request, so a new date costs
-	// nothing.
+	binds  bool
+	// isPrefixGone means that the provider no longer caches the prefix, so a new date costs nothing.
 	isPrefixGone bool
 }
 
-// addGuidance appends the guidance to the last block. A separate block would use up one of the provider's
-// breakpoints, which the head needs (docs/history.md).
+// A separate block would use up one of the provider's breakpoints, which the head needs (docs/history.md). So
+// the guidance is added to the last block.
 func (r *systemRequest) addGuidance(text string) {
 	r.prompt[len(r.prompt)-1] += guidanceSeparator + text
 }
 
 const guidanceSeparator = "\n\n"
 
-// withoutGuidance returns a block as the harness wrote it, without our guidance.
 func withoutGuidance(block string) string {
 	own, _, _ := strings.Cut(block, guidanceSeparator+guidanceHeading)
 	return own
@@ -138,9 +132,8 @@ func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// frozenSystem returns the system prompt of the session's preamble, because thinking is bound to it. If the
-// harness sends another prompt, that prompt waits until a turn begins. The first pass of that turn begins a
-// new preamble with it.
+// Thinking is bound to the preamble's system prompt, so frozenSystem returns that one. If the harness sends another
+// prompt, this prompt waits until a turn begins. The first pass of that turn begins a new preamble with it.
 func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.Row.System
@@ -150,7 +143,7 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date is not worth the loss of all thinking. It waits until the prefix is gone for another
+		// A new date is not worth the loss of all thinking. The date waits until the prefix is gone for another
 		// reason.
 		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
@@ -168,8 +161,8 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 	return schema.SystemResult{System: frozen}, nil
 }
 
-// sameOpening reports whether two system prompts begin alike. If they do not, the second one belongs to
-// another agent in the same session, for example to the title agent when the user has configured its prompt.
+// If two system prompts begin differently, the second one belongs to another agent in the same session. For
+// example, the user may have configured the prompt of the title agent.
 func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	const enough = 60 // in bytes, enough for the sentence that names the agent
 	if len(a) == 0 || len(b) == 0 {
@@ -209,10 +202,9 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt. It also reports whether the
-// prompt has changed since the request before, apart from the date. A new date waits until the prefix is gone
-// for another reason: a new epoch has begun, or the rest of the prompt has changed. Otherwise the two changes
-// would cause two busts instead of one (defect C6).
+// nextSystemState returns the state after a request with this system prompt, and whether the prompt has
+// changed, apart from the date. A new date waits until the prefix is gone: a new epoch has begun, or the rest
+// of the prompt has changed. Otherwise the two changes would cause two busts (defect C6).
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
@@ -231,8 +223,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix. The cause is a change that the harness made after
-// that pass.
+// After the newest pass, the harness made a change by which this pass lost its prefix. noteBust journals this cause.
 func (pr *Prompts) noteBust(ctx context.Context, s *session.Session, cause string) {
 	learn.PromptChanged(s)
 	pr.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)

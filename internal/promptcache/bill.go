@@ -5,9 +5,8 @@ import "github.com/magicctx/magicctx-host/schema"
 // Providers quote prices per million tokens.
 const tokensPerPrice = 1e6
 
-// Bill returns the cost of t at the prices p, in the currency of p. If the model's prices have a cliff, t
-// must be the billed tokens (Tokens.Billed). For a token written to the cache, only the write price counts,
-// not the fresh price in addition.
+// Bill returns the cost of t at the prices p. If the model's prices have a cliff, t must be the billed tokens
+// (Tokens.Billed). A token that is written to the cache costs only the write price.
 func Bill(t Tokens, p schema.Price) float64 {
 	return (float64(t.Fresh)*p.Fresh +
 		float64(t.Write)*p.Write +

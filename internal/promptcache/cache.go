@@ -7,30 +7,25 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 )
 
-// A Hash identifies the content of a block.
 type Hash [16]byte
 
-// HashOf returns the hash of a block's content. The content must not include
-// the cache marker, because moving a breakpoint does not change a prefix.
+// The content must not include the cache marker, because moving a breakpoint does not change a prefix.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(sum[:len(Hash{})])
 }
 
-// A Block is one piece of a prompt. Blocks are in wire order: tools, system,
-// messages.
+// Blocks are in wire order: tools, system, messages.
 type Block struct {
 	Hash Hash
-	// Tokens is the size of this block alone. Blocks with the same hash must
-	// have the same size.
+	// Tokens is the size of this block alone. Blocks with the same hash must have the same size.
 	Tokens int
-	// Breakpoint asks the provider to cache the prefix that ends with this
-	// block.
+	// Breakpoint asks the provider to cache the prefix that ends with this block.
 	Breakpoint bool
 }
 
-// Tokens is the provider's count of one request. Fresh, Write and Read add up to the size of the prompt. Output is the
-// size of the answer, which a Cache does not know.
+// Fresh, Write and Read are the provider's count of one request, and add up to the size of the prompt. Output
+// is the size of the answer, which a Cache does not know.
 type Tokens struct {
 	Fresh  int `json:"fresh"`
 	Write  int `json:"written"`
@@ -38,43 +33,38 @@ type Tokens struct {
 	Output int `json:"output,omitzero"`
 }
 
-// Prompt returns the size of the prompt.
 func (t Tokens) Prompt() int { return t.Fresh + t.Write + t.Read }
 
-// Add returns the sum of two counts.
 func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Write + u.Write, t.Read + u.Read, t.Output + u.Output}
 }
 
-// Minus returns the difference of two counts.
 func (t Tokens) Minus(u Tokens) Tokens {
 	return Tokens{t.Fresh - u.Fresh, t.Write - u.Write, t.Read - u.Read, t.Output - u.Output}
 }
 
-// Billed returns the tokens that the provider charges for the request. Above a cliff of the model's prices
-// that is a multiple of t, otherwise t.
+// Billed returns the tokens that the provider charges for the request. Above a cliff of the model's prices this
+// is a multiple of t.
 func (t Tokens) Billed(c route.Cliff) Tokens {
 	factor := c.At(t.Prompt())
 	times := func(n int) int { return int(math.Round(float64(n) * factor)) }
 	return Tokens{times(t.Fresh), times(t.Write), times(t.Read), times(t.Output)}
 }
 
-// A Cache simulates the cached prefixes of one provider account. The zero value
-// is an empty cache with Anthropic's rules whose entries never expire. It is
-// not safe for concurrent use.
+// A Cache simulates the cached prefixes of one provider account. The zero value is an empty cache with
+// Anthropic's rules whose entries never expire. It is not safe for concurrent use.
 type Cache struct {
-	// TTL is the life of an entry since its last use, in ms. 0 means that it never ends.
+	// TTL is the life of an entry since its last use, in ms. 0 means without end.
 	TTL int64
-	// Route says where prefixes are cached and found again. The zero Route means Anthropic's. Only TTL, and
-	// not the route, decides how long a prefix lives.
+	// Route says where prefixes are cached and found again. The zero Route means Anthropic's. Only TTL, and not
+	// the route, decides how long a prefix lives.
 	Route route.Route
 
 	lastUse map[Hash]int64 // keyed by the chain hash of the prefix
 }
 
-// Account serves one request at nowMS (Unix ms, never decreasing) and returns
-// the usage that the provider would report. Prefixes are cached per model,
-// because providers do not share them between models.
+// Account serves one request at nowMS (Unix ms, never decreasing) and returns the usage that the provider would
+// report. Providers do not share prefixes between models, so prefixes are cached per model.
 func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 	r := c.Route
 	if r.Name == "" {
@@ -103,14 +93,13 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 			c.remember(nowMS, prefixes[i].hash)
 		}
 	}
-	// read never exceeds cacheable. A hit lies at or before a breakpoint, and
-	// the prefix was long enough when it was cached.
+	// read never exceeds cacheable: a hit is at or before a breakpoint, and the prefix was long enough when it
+	// was cached.
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 
-// accountImplicit serves a request to a provider that caches every prompt without breakpoints. The real
-// provider compares prompts token by token and counts in steps, but the simulation sees only the borders of
-// blocks. If the provider does not charge for writing, the result has no written tokens.
+// This provider caches every prompt without breakpoints. The real provider compares prompts token by token and counts
+// in steps, but the simulation knows only the borders of blocks. If writing is free, the result has no written tokens.
 func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
 	read := 0
 	if hit := c.longest(nowMS, prefixes); hit != nil {
@@ -127,8 +116,6 @@ func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) T
 	return t
 }
 
-// cacheable returns how many of a prompt's first tokens a provider without
-// breakpoints caches.
 func cacheable(r route.Route, tokens int) int {
 	switch {
 	case tokens < r.MinTokens:
@@ -139,7 +126,6 @@ func cacheable(r route.Route, tokens int) int {
 	return tokens
 }
 
-// size returns the size of a whole prompt in tokens.
 func size(prefixes []prefix) int {
 	if len(prefixes) == 0 {
 		return 0
@@ -147,7 +133,6 @@ func size(prefixes []prefix) int {
 	return prefixes[len(prefixes)-1].tokens
 }
 
-// longest returns the longest cached prefix, or nil if none is cached.
 func (c *Cache) longest(nowMS int64, prefixes []prefix) *prefix {
 	for i := len(prefixes) - 1; i >= 0; i-- {
 		if used, ok := c.lastUse[prefixes[i].hash]; ok && !c.isExpired(nowMS, used) {
@@ -168,7 +153,6 @@ func (c *Cache) remember(nowMS int64, h Hash) {
 	c.lastUse[h] = nowMS
 }
 
-// A prefix is everything up to and including one block.
 type prefix struct {
 	hash   Hash
 	tokens int

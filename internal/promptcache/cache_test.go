@@ -14,7 +14,7 @@ import (
 // These are Anthropic's documented figures. The zero Cache follows them.
 var minTokens, lookback = route.Named("anthropic").MinTokens, route.Named("anthropic").Lookback
 
-// prompt builds blocks of the given sizes; a negative size marks a breakpoint.
+// A negative size marks a breakpoint.
 func prompt(name string, tokens ...int) []Block {
 	blocks := make([]Block, len(tokens))
 	for i, n := range tokens {
@@ -106,9 +106,8 @@ func TestLookbackReachesExactlyTwentyBlocks(t *testing.T) {
 	}
 }
 
-// OpenAI needs no breakpoints. It caches every prompt of at least 1,024 tokens,
-// and the cached part grows in steps of 128. For models before GPT-5.6 it
-// neither charges nor reports writes.
+// OpenAI needs no breakpoints. It caches every prompt of at least 1,024 tokens, and the cached part grows in
+// steps of 128. For models before GPT-5.6 it neither charges nor reports writes.
 func TestAccountWithoutBreakpoints(t *testing.T) {
 	type request struct {
 		at     int64
@@ -180,8 +179,7 @@ func TestAccountWithoutBreakpoints(t *testing.T) {
 	}
 }
 
-// For every route, a longer prompt reads all tokens of the earlier prompt from
-// the cache, except for the last incomplete step.
+// A longer prompt reads all tokens of the earlier prompt from the cache, except the last incomplete step.
 func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")
@@ -205,7 +203,7 @@ func genPrompt(minBlocks int) *rapid.Generator[[]Block] {
 		n := rapid.IntRange(minBlocks, 60).Draw(t, "blocks")
 		blocks := make([]Block, n)
 		for i := range blocks {
-			// The contents are few, so that different prompts often share a prefix.
+			// Only four contents exist, so different prompts often share a prefix.
 			content := rapid.SampledFrom([]int{1, 40, 500, 900}).Draw(t, "content")
 			blocks[i] = Block{
 				Hash:       HashOf(fmt.Appendf(nil, "%d/%d", i, content)),
@@ -237,9 +235,8 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 	})
 }
 
-// The harness puts breakpoints on the newest messages of every request. As long
-// as the prompt only grows, and by fewer blocks than the look-back, no token is
-// ever paid for twice.
+// The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer
+// blocks than the look-back, no token is paid for twice.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")
@@ -298,7 +295,7 @@ func BenchmarkAccount(b *testing.B) {
 	}
 }
 
-// Above a cliff, the whole request costs more, and not only the tokens above it.
+// Above a cliff, all tokens of the request cost more.
 func TestBilledTokens(t *testing.T) {
 	cliff := route.Cliff{Above: 99, Factor: 5}
 	for _, c := range []struct{ used, want Tokens }{

@@ -8,33 +8,31 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Passage is one request of a finished session, described by the content that could have been removed from it.
-// Places count tokens from the start of the prompt as it would be if nothing had been removed.
+// A Passage is one request of a finished session. Its places count tokens from the start of the prompt as it
+// would be without removals.
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
 	Grown int
-	// IsGone means that the provider has no part of the prompt in its cache, whatever was sent before. Examples
-	// are a long pause and another model.
+	// IsGone means that the provider has no part of the prompt in its cache, for example after a long pause or
+	// with another model.
 	IsGone bool
-	// Ready lists the pieces that a bust may remove from this request on.
+	// From this request on, a bust may remove the pieces in Ready.
 	Ready []Piece
 	Price schema.Price
 }
 
-// A Piece is content that a bust can remove.
 type Piece struct {
-	// Place is the place of the piece, and Tokens is the number of tokens by which the prompt gets shorter.
-	// Tokens is negative if the replacement is longer, for example a summary that a bust adds.
+	// Tokens is the number of tokens by which the prompt gets shorter. If the replacement is longer, for
+	// example a summary, Tokens is negative.
 	Place, Tokens int
-	// From is the place from which the provider has to write the prompt again if the piece changes. It is Place,
-	// or less if the provider finds no cached prefix that ends there.
+	// If the piece changes, the provider has to write the prompt again from the place From. From is Place, or
+	// less if no cached prefix ends there.
 	From int
 }
 
 // Busts returns the cost of a session that busts directly before each of the given requests. before holds the numbers
-// of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost
-// consists of the price of the busts, and of the price of carrying ready pieces. All other costs do not depend on the
-// times of the busts.
+// of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost is
+// the price of the busts and of carrying ready pieces. All other costs do not depend on the times of the busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -44,11 +42,11 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 	return cost + h.carry(last, len(h.passages))
 }
 
-// Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt fits
-// into the limit. If no choice of times achieves that, the cost is infinite.
+// Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt
+// fits into the limit. If no choice of times achieves that, the cost is infinite.
 //
-// After a bust, the prompt depends on the time of that bust only. So the cheapest way to a bust at j is the
-// cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
+// After a bust, the prompt depends on the time of this bust only. So the cheapest way to a bust at j has three
+// parts: the cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
 func (h *Hindsight) Best() (before []int, cost float64) {
 	n := len(h.passages)
 	best := make([]float64, n+1) // best[n] is the end of the session, at which no bust is paid
@@ -75,14 +73,14 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 	return before, best[n]
 }
 
-// A Hindsight holds a finished session, and computes the cost of other times for its busts.
+// A Hindsight computes the cost of a finished session with other times for its busts.
 type Hindsight struct {
 	passages []Passage
 	limit    int
 	// Each of these slices holds, at index i, a total over the requests before i. grown is the number of tokens
-	// that these requests add. ready is the number of tokens in the pieces that become ready, and counts is the
-	// number of these pieces. rate is the price of carrying one token through these requests, and rent is the price
-	// of carrying all ready tokens.
+	// that these requests add. ready is the number of tokens in the pieces that become ready, and counts the
+	// number of these pieces. rate is the price of carrying one token through these requests, and rent the
+	// price of carrying all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces by their place. Each has the request from which on it is ready.
@@ -96,8 +94,7 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack returns the Hindsight of a finished session. limit is the greatest number of tokens in a prompt, 0 for
-// no limit.
+// limit is the greatest number of tokens in a prompt, or 0 for no limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
@@ -119,24 +116,20 @@ func LookBack(session []Passage, limit int) *Hindsight {
 	return h
 }
 
-// anew returns the price of a token that is not in the cache.
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes takes the numbers of the requests with two consecutive busts, and reports whether the second bust removes
-// something. If next is the end of the session, the answer is true. Busts that remove nothing would only confuse the
-// reader.
+// last and next are the requests of two consecutive busts. removes reports whether the second bust removes something,
+// because other busts would only confuse the reader. If next is the end of the session, the answer is true.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits takes the numbers of the requests with two consecutive busts, and reports whether the prompts fit into the limit
-// from the first bust until the second.
+// fits reports whether the prompts fit into the limit from the bust at last until the bust at next.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry takes the numbers of the requests with two consecutive busts, and returns the price of carrying ready pieces in
-// the requests between them.
+// carry returns the price of carrying ready pieces in the requests between the busts at last and next.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {
@@ -145,7 +138,7 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns the price of a bust at a request, as a function of the last bust before it: the tokens after the
+// priceAt returns the price of a bust at a request, as a function of the last bust before: the tokens after the
 // first change are written instead of read. A bust that removes nothing is free.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
@@ -158,7 +151,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 			removed[i+1] += p.Tokens
 		}
 	}
-	// The tokens that the request itself adds are new with or without a bust.
+	// With or without a bust, the tokens that the request itself adds are new.
 	size := h.grown[at] - h.ready[at+1]
 	kept := make([]int, at+1) // by the number of requests up to the last bust
 	least := size

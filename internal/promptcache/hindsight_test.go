@@ -10,12 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// tenfold makes reading a token cost $1, and writing it $10.
+// Reading a token costs $1, and writing it $10.
 var tenfold = schema.Price{Fresh: 8e6, Write: 10e6, Read: 1e6}
 
 // The first prompt has 100 tokens, and each later request adds 10. From request 1 on, the 40 tokens after the
-// first 50 are useless. If a bust removes them at request 1, the 10 tokens after them are written instead of read,
-// for $9 more each.
+// first 50 are useless. If a bust removes them at request 1, the 10 tokens after them are written instead of
+// read, for $9 more each.
 func TestHindsight(t *testing.T) {
 	useless := Piece{Place: 50, Tokens: 40, From: 50}
 	session := func(gone, n int, more ...Piece) []Passage {
@@ -44,8 +44,8 @@ func TestHindsight(t *testing.T) {
 		"the cache is lost":           {session(2, 4), nil, 40 + 40*10 + 40, []int{2}, 40, 0},
 		"nothing is ready":            {session(0, 4), []int{0, 1}, 10 * 9, []int{1}, 10 * 9, 0},
 		"two pieces, one after other": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{1, 2}, 10*9 + 13*9, []int{1}, 10*9 + 2*5, 0},
-		// At request 2, the prompt has 110 tokens. Without the 45 useless tokens, 65 are left, and the 15 after the
-		// first 50 are sent again.
+		// At request 2, the prompt has 110 tokens. Without the 45 useless tokens, 65 are left, and the 15 after
+		// the first 50 are sent again.
 		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
 		// The provider finds only the start of the prefix before the second piece, so 65 tokens are sent again.
 		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5, 0},
@@ -66,7 +66,7 @@ func TestHindsight(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
 
-// drawSession draws a session with pieces that do not overlap.
+// The pieces of the session do not overlap.
 func drawSession(t *rapid.T, longest int) []Passage {
 	price := schema.Price{Fresh: 3e6, Write: 3.75e6, Read: 3e6 * rapid.SampledFrom([]float64{0.1, 0.05, 0.025}).Draw(t, "read")}
 	all := rapid.SliceOfN(rapid.IntRange(0, 30), 1, longest).Draw(t, "growth")
@@ -85,7 +85,7 @@ func drawSession(t *rapid.T, longest int) []Passage {
 	return session
 }
 
-// replayed returns the cost of busts by sending every prompt, token by token.
+// replayed sends every prompt, token by token, to find the cost of the busts.
 func replayed(session []Passage, busts []int) (cost float64) {
 	var prompt []int
 	next := 0
@@ -150,10 +150,10 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 	})
 }
 
-// rentOrBuy returns the busts of a session that makes a bust when the rent since the last bust, including the rent of
-// the next request, reaches the price. It knows no later request. With lumps, it decides as a pass does. If at least
-// lump tokens become ready at once, it expects the next lump after as many requests as lie between the last two lumps.
-// Then it adds the rent until the next lump.
+// rentOrBuy knows no later request. It makes a bust when the rent since the last bust, with the rent of the
+// next request, reaches the price. With lumps, it decides as a pass does: if at least lump tokens become ready
+// at once, it expects the next lump after as many requests as between the last two lumps. Then it adds the rent
+// until the next lump.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -194,9 +194,8 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
 			t.Fatalf("busts at %v cost $%f, more than twice the best $%f", busts, cost, least)
 		}
-		// A pass expects lumps, and can be wrong about them. Then busts and rent can cost more than twice the best
-		// choice, but the whole bill cannot. The reason: removed tokens were written once, and resent tokens are
-		// read with each request.
+		// A pass expects lumps, and can be wrong. Then busts and rent can cost more than twice the best choice, but
+		// the whole bill cannot: removed tokens were written once, and resent tokens are read with each request.
 		base := 0.0
 		for _, p := range session {
 			base += (float64(p.Grown)*p.Price.Write + float64(start+rest)*p.Price.Read) / tokensPerPrice
@@ -207,8 +206,7 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	})
 }
 
-// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst ratio
-// that it found.
+// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst ratio.
 func TestRentOrBuyInGrowingPrompts(t *testing.T) {
 	worst := 1.0
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Describe says what sources hold, for people.
 func Describe(sources []Source) string {
 	if len(sources) == 0 {
 		return "No harness has stored a session on this machine.\n"

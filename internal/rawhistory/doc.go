@@ -1,6 +1,6 @@
 // Package rawhistory reads the messages of a session, verbatim and by their ordinals, from the harness's own
-// store. This is OpenCode's database, a session file of Pi, or a session log of Claude Code or Codex. The package
-// never writes. docs/raw-history.md has the facts about these stores.
+// store: OpenCode's database, a session file of Pi, or a session log of Claude Code or Codex. The package never
+// writes. docs/raw-history.md has the facts about these stores.
 //
 // It may import internal/chronicle, internal/format, internal/json, internal/regular, pipeline/history, pipeline/transcript, schema
 // and store/opencodedb.

@@ -21,16 +21,14 @@ import (
 // A Stored is a session that a harness has stored on this machine.
 type Stored struct {
 	Session
-	// Source is the file that holds the session.
 	Source string
 	// Stamp changes if the session changes.
 	Stamp string
-	// Messages is the number of messages, or 0 if it is unknown until the session is read.
+	// Until the session is read, Messages may be 0, which means unknown.
 	Messages int
 }
 
-// IsInDatabase reports whether the harness keeps its sessions in a database, as OpenCode does. Pi writes one file for each
-// session.
+// OpenCode keeps its sessions in a database. Pi writes one file for each session.
 func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.
@@ -41,8 +39,7 @@ type Source struct {
 	Sessions []Stored
 }
 
-// List returns everything that the harnesses have stored, source by source. If a source cannot be read, List calls
-// failed with its path and the reason, and goes on.
+// If List cannot read a source, it calls failed with the path and the reason, and continues.
 func (r Reader) List(ctx context.Context, failed func(path string, err error)) ([]Source, error) {
 	var all []Source
 	paths, err := r.OpenCodeDatabases()
@@ -76,7 +73,6 @@ func (r Reader) List(ctx context.Context, failed func(path string, err error)) (
 	return append(all, r.files(ctx, failed)...), context.Cause(ctx)
 }
 
-// Sessions returns the sessions of all sources that can be read.
 func (r Reader) Sessions(ctx context.Context) (all []Stored) {
 	sources, _ := r.List(ctx, func(string, error) {})
 	for _, source := range sources {
@@ -85,7 +81,6 @@ func (r Reader) Sessions(ctx context.Context) (all []Stored) {
 	return all
 }
 
-// StoredBy returns a session as its harness has stored it.
 func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	if s.Harness == schema.HarnessPi {
 		path, err := r.findPiFile(ctx, s)
@@ -107,7 +102,7 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// files returns the files that hold one session each, program by program, the most recently written first.
+// files returns the files with one session each, program by program, the most recently written first.
 func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
 	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
 	for _, harness := range Readable {
@@ -118,7 +113,6 @@ func (r Reader) files(ctx context.Context, failed func(string, error)) (all []So
 	return all
 }
 
-// filesWith returns the files that hold a session. read returns the session of a file, or nil if the file holds none.
 func filesWith(ctx context.Context, harness schema.Harness, paths []string, read func(path string) (*Stored, error), failed func(string, error)) (all []Source) {
 	at := map[string]time.Time{}
 	for _, path := range paths {
@@ -145,7 +139,6 @@ func filesWith(ctx context.Context, harness schema.Harness, paths []string, read
 	return all
 }
 
-// piFiles returns the paths of Pi's session files.
 func (r Reader) piFiles(failed func(string, error)) (paths []string) {
 	for _, dir := range r.piSessionDirs() {
 		projects, err := projectsIn(dir, "")
@@ -165,7 +158,6 @@ func (r Reader) piFiles(failed func(string, error)) (paths []string) {
 	return paths
 }
 
-// piFileAt reads the header of a session file.
 func piFileAt(path string) (*Stored, error) {
 	f, _, err := openPlain(path)
 	if err != nil {

@@ -18,55 +18,49 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A logFormat is how a program that is no harness stores its sessions: each in a log, which is a file of JSON lines.
+// A logFormat describes how a program that is no harness stores its sessions: each in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs are the directories of the program. names are the patterns of the paths of logs in such a directory, with
+	// dirs are the directories of the program. names are the patterns of the paths of logs in a directory, with
 	// "%" for the id of the session.
 	dirs  func(Reader) []string
 	names []string
-	// head reads one of the first lines. It is called for one line after the other, until a line names the directory.
-	// It returns false if the file is not such a log.
-	head func(number int, line []byte, h *logHead) bool
-	// steps reads a log once, and returns its steps.
+	// head is called for one line after the other, until a line names the directory. If the file is no log of
+	// this format, head returns false.
+	head  func(number int, line []byte, h *logHead) bool
 	steps func(ctx context.Context, file io.ReaderAt, size int64) ([]logStep, error)
-	// message makes a step of Pi from the lines of a step, or nil if a line is unreadable.
+	// message makes a step of Pi, or nil if a line is unreadable.
 	message func(key string, lines, results [][]byte) json.Value
 }
 
-// logFormats are the formats by program.
 var logFormats = map[schema.Harness]*logFormat{transcript.ClaudeCode: &claudeLog, transcript.Codex: &codexLog}
 
 // Readable lists the programs whose stored sessions a Reader can read: the harnesses, Claude Code and Codex.
 var Readable = append(slices.Clone(schema.Harnesses), transcript.ClaudeCode, transcript.Codex)
 
-// A logHead holds what the first lines of a log tell about its session.
 type logHead struct {
-	// id is the name of the file until a line tells the id of the session.
+	// Until a line names the id of the session, id is the name of the file.
 	id, directory string
-	// isSubagent means that a model wrote the prompts of the session.
+	// A model wrote the prompts of a subagent's session.
 	isSubagent bool
 }
 
-// headLines bounds the lines that are read to find the directory of a session.
+// The directory of a session must be named in these first lines.
 const headLines = 200
 
-// A span is a line's place in a file.
 type span struct {
 	offset int64
 	length int
 }
 
-// A logStep is a message, as a list of the lines that hold it: a prompt, or the parts of an answer with the results of
-// its calls.
+// A logStep lists the lines of a message: a prompt, or the parts of an answer with the results of its calls.
 type logStep struct {
 	key            string // empty if the message is unreadable
 	lines, results []span
 	size           int
 }
 
-// fits reports whether another line fits into the step. The lines of a step together have the same bound as one line,
-// so that a step needs no more memory than a line.
+// The lines of a step together have the same bound as one line, so that a step needs no more memory than a line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {
@@ -74,8 +68,8 @@ func (s *logStep) add(to *[]span, line span) {
 	s.size += line.length
 }
 
-// eachLine calls read with each line of a file and its number, until read returns an error. If that is io.EOF,
-// eachLine returns nil. A last line without a line end does not count, because it is still being written.
+// eachLine ends when read returns an error, and returns nil if this is io.EOF. A last line without a line end
+// is still being written, so it does not count.
 func eachLine(ctx context.Context, file io.ReaderAt, size int64, read func(number int, line []byte, at span) error) error {
 	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
 	for number := 1; ; number++ {
@@ -155,7 +149,6 @@ func readSpans(file io.ReaderAt, spans []span) ([][]byte, error) {
 	return all, nil
 }
 
-// findLog returns the newest log of a session.
 func (r Reader) findLog(format *logFormat, id string) (string, error) {
 	if !piSessionID.MatchString(id) {
 		return "", fmt.Errorf("%w: %s has no session with such an id", ErrUnknownSession, format.name)
@@ -167,7 +160,7 @@ func (r Reader) findLog(format *logFormat, id string) (string, error) {
 	return paths[len(paths)-1], nil
 }
 
-// logsOf returns the logs of a session, or of all sessions for the id "*", in the order of their names.
+// The id "*" means all sessions. The paths are in the order of their names.
 func (r Reader) logsOf(format *logFormat, id string) (paths []string) {
 	for _, dir := range format.dirs(r) {
 		for _, name := range format.names {
@@ -180,7 +173,7 @@ func (r Reader) logsOf(format *logFormat, id string) (paths []string) {
 	return paths
 }
 
-// logAt reads the beginning of a log. It returns nil if the file holds no session, or the session of a subagent, whose
+// If the file holds no session, logAt returns nil. It also returns nil for the session of a subagent, whose
 // prompts a model wrote.
 func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, error) {
 	format := logFormats[harness]
@@ -211,7 +204,7 @@ func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, e
 	return &Stored{Session: Session{Harness: harness, ID: head.id, Directory: head.directory}, Source: path, Stamp: stamp}, err
 }
 
-// below returns directories in the user's home directory, unless a variable names another one.
+// below returns directories in the user's home directory, unless the variable names another one.
 func (r Reader) below(variable string, names ...string) (dirs []string) {
 	if dir := r.expandHome(r.Env(variable)); dir != "" {
 		return []string{dir}
@@ -225,7 +218,6 @@ func (r Reader) below(variable string, names ...string) (dirs []string) {
 	return dirs
 }
 
-// A logBlock is a part of a message of Pi.
 type logBlock struct {
 	Type      string     `json:"type"`
 	Text      string     `json:"text,omitzero"`
@@ -237,7 +229,6 @@ type logBlock struct {
 	Data      string     `json:"data,omitzero"`
 }
 
-// A logMessage is a message of Pi.
 type logMessage struct {
 	Role       string     `json:"role"`
 	Content    []logBlock `json:"content,omitzero"`
@@ -248,7 +239,7 @@ type logMessage struct {
 	ExitCode   *int       `json:"exitCode,omitzero"`
 }
 
-// A logResult is a result of a tool in the form of Pi, with the status of a command.
+// A logResult is a tool's result in the form of Pi, with the status of a command.
 type logResult struct {
 	ToolCallID string     `json:"toolCallId"`
 	Content    json.Value `json:"content"`
@@ -257,7 +248,6 @@ type logResult struct {
 	Timestamp  json.Value `json:"timestamp,omitzero"`
 }
 
-// piStepOf returns a step of Pi.
 func piStepOf(key string, m logMessage, results []logResult) json.Value {
 	v, err := json.Marshal(struct {
 		ID      string      `json:"id"`
@@ -270,8 +260,7 @@ func piStepOf(key string, m logMessage, results []logResult) json.Value {
 	return v
 }
 
-// promptOf returns the message for the parts of a prompt. If the prompt is a command that the user has run in the
-// program, the message is a command, too.
+// If the prompt is a command that the user has run in the program, the message is a command, too.
 func promptOf(blocks []logBlock, isTyped bool, timestamp string) logMessage {
 	m := logMessage{Role: "user", Content: blocks, Timestamp: unixMilliseconds(timestamp)}
 	if !isTyped {

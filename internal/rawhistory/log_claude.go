@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// claudeLog is the format of Claude Code.
 var claudeLog = logFormat{
 	name:    "Claude Code",
 	dirs:    func(r Reader) []string { return r.below("CLAUDE_CONFIG_DIR", ".claude", ".config/claude") },
@@ -21,7 +20,7 @@ var claudeLog = logFormat{
 	message: claudeMessage,
 }
 
-// A claudeLine is a line of a log. Lines with a UUID form a tree.
+// Lines with a UUID form a tree.
 type claudeLine struct {
 	Type              string     `json:"type"`
 	Subtype           string     `json:"subtype"`
@@ -40,14 +39,12 @@ type claudeLine struct {
 	Attachment        json.Value `json:"attachment"`
 }
 
-// A claudeBody is the message of a line.
 type claudeBody struct {
 	ID      string     `json:"id"`
 	Model   string     `json:"model"`
 	Content json.Value `json:"content"`
 }
 
-// A claudeBlock is a part of a message.
 type claudeBlock struct {
 	Type      string     `json:"type"`
 	Text      string     `json:"text"`
@@ -64,7 +61,6 @@ type claudeBlock struct {
 	} `json:"source"`
 }
 
-// blocksOf returns the parts of a content, which may be a string.
 func blocksOf(content json.Value) (blocks []claudeBlock) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -81,7 +77,7 @@ func blocksOf(content json.Value) (blocks []claudeBlock) {
 	return blocks
 }
 
-// body returns the message of a line. A prompt that the user typed while the model worked is an attachment.
+// A prompt that the user typed while the model worked is an attachment.
 func (l *claudeLine) body() (b claudeBody) {
 	_ = json.Unmarshal(l.Message, &b) // a message of another form is empty
 	if l.Type != "attachment" {
@@ -99,8 +95,8 @@ func (l *claudeLine) body() (b claudeBody) {
 	return b
 }
 
-// isTyped reports whether the user wrote the texts of a prompt. Older versions do not store the origin. Their texts
-// beside results count as the program's.
+// isTyped reports whether the user wrote the texts of a prompt. Older versions do not store the origin. If
+// their texts come with results, the texts count as the program's.
 func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
 		Kind string `json:"kind"`
@@ -125,7 +121,6 @@ func claudeHead(_ int, line []byte, h *logHead) bool {
 	return true
 }
 
-// A claudeEntry is the part of a line that steps are made from.
 type claudeEntry struct {
 	span
 	kind claudeKind
@@ -147,8 +142,8 @@ const (
 	claudeBroken
 )
 
-// claudeSteps makes the steps of the branch that ends with the newest message. An answer is split over several lines
-// with one id. The results of parallel calls may stand beside the branch.
+// The branch ends with the newest message. The lines of an answer have one id. The results of parallel calls
+// may be outside the branch.
 func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	var entries []claudeEntry
 	byID := map[string]int{}
@@ -206,8 +201,8 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 	return steps, nil
 }
 
-// claudeEntryOf describes a line, unless it belongs to no branch. last is the index of the entry before it. If the file
-// lacks the line's parent, the parent was most likely that entry.
+// claudeEntryOf describes a line, unless it belongs to no branch. If the file lacks the line's parent, the
+// parent was most likely the entry before the line, which has the index last.
 func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, id string, ok bool) {
 	var l claudeLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -306,7 +301,7 @@ func claudeMessage(key string, lines, results [][]byte) json.Value {
 	return piStepOf(key, m, all)
 }
 
-// claudeParts returns the parts of a message without results and hidden thinking.
+// claudeParts leaves out results and hidden thinking.
 func claudeParts(blocks []claudeBlock) (parts []logBlock) {
 	for i := range blocks {
 		switch b := &blocks[i]; b.Type {
@@ -323,8 +318,8 @@ func claudeParts(blocks []claudeBlock) (parts []logBlock) {
 	return parts
 }
 
-// exitOfClaude returns the exit status of a command. Only the text of a failure tells it. A command in the background
-// has none yet, and one that was refused or stopped has none at all.
+// Only the text of a failure names the exit status. A command in the background has none yet. A command that
+// was refused or stopped has none at all.
 func exitOfClaude(result *claudeBlock) *int {
 	text := ""
 	if blocks := blocksOf(result.Content); len(blocks) > 0 {
@@ -349,7 +344,6 @@ var (
 	userRan = regexp.MustCompile(`(?s)^\s*(?:<bash-input>(.*)</bash-input>\s*$|<user_shell_command>\s*<command>\n(.*?)\n</command>\s*<result>\s*Exit code: (-?\d{1,9})\n(.*?)</result>\s*</user_shell_command>\s*$)`)
 )
 
-// number returns the number that a text of digits means, or nil.
 func number(digits string) *int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {

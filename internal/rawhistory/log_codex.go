@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// codexLog is the format of Codex. A log is named by time and id. Archived logs are in one directory.
+// A log of Codex is named by time and id. Archived logs are in one directory.
 var codexLog = logFormat{
 	name:    "Codex",
 	dirs:    func(r Reader) []string { return r.below("CODEX_HOME", ".codex") },
@@ -21,14 +21,14 @@ var codexLog = logFormat{
 	message: codexMessage,
 }
 
-// A codexLine is a line of a log. Until September 2025, a line was the item itself, without the envelope.
+// Until September 2025, a line was the item itself, without the envelope.
 type codexLine struct {
 	Timestamp string     `json:"timestamp"`
 	Type      string     `json:"type"`
 	Payload   json.Value `json:"payload"`
 }
 
-// A codexItem is what the model or the user said, a call, or a result. Lines of the type event_msg repeat items.
+// A codexItem is a text of the model or the user, a call, or a result. Lines of the type event_msg repeat items.
 type codexItem struct {
 	timestamp string
 	Type      string       `json:"type"`
@@ -50,7 +50,7 @@ type codexBlock struct {
 	ImageURL string `json:"image_url"`
 }
 
-// codexItemIn returns the item of a line. It returns nil for other lines, and an error for a line that is no JSON.
+// If a line has no item, the result is nil. If a line is no JSON, there is an error.
 func codexItemIn(line []byte) (*codexItem, error) {
 	var l codexLine
 	var item codexItem
@@ -119,7 +119,7 @@ func codexHead(number int, line []byte, h *logHead) bool {
 	return true
 }
 
-// codexSteps makes the steps. The log has no ids of messages, but it only grows, so a step's key is its offset.
+// The log has no ids of messages, but it only grows, so a step's key is its offset.
 func codexSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	byCall := map[string]int{}
 	answer := -1 // the step of the answer that has not ended
@@ -218,8 +218,7 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// call returns the call of an item. A command given as a list of words becomes one text. The argument of a patch gets
-// the name that other harnesses use.
+// A command that is a list of words becomes one text. The argument of a patch gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string

@@ -26,13 +26,11 @@ func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yie
 	return extent, err
 }
 
-// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it,
-// and returns its path.
+// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it, and returns its path.
 func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(*opencodedb.DB) error) (path string, err error) {
 	return r.databaseWith(ctx, session, (*opencodedb.DB).HasSession, read)
 }
 
-// databaseWith finds the database of OpenCode that holds a session, calls read with it, and returns its path.
 func (r Reader) databaseWith(ctx context.Context, session string, holds func(*opencodedb.DB, string) (bool, error), read func(*opencodedb.DB) error) (path string, err error) {
 	paths, err := r.OpenCodeDatabases()
 	if err != nil {
@@ -71,11 +69,11 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 	return Deliver(ctx, transcript.WithTyped(transcript.OpenCode{}, s.Typed), entries, s.Anchors, start, end, read, yield)
 }
 
-// ErrNoDatabase is the error if OpenCode has no store, because it never ran.
+// ErrNoDatabase means that OpenCode never ran, so there is no database.
 var ErrNoDatabase = errors.New("OpenCode has no database")
 
-// OpenCodeDatabases returns the databases that may hold a session, most likely first. If err is nil, there is
-// at least one.
+// OpenCodeDatabases returns the databases that may hold a session, most likely first, and at least one without
+// an error.
 func (r Reader) OpenCodeDatabases() ([]string, error) {
 	data := r.openCodeData()
 	if name := r.Env("OPENCODE_DB"); name != "" {
@@ -111,8 +109,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 	return paths, nil
 }
 
-// openCodeData returns OpenCode's data directory, or "" if there is no home. OpenCode uses the directories of
-// the XDG specification on every system.
+// OpenCode uses the directories of the XDG specification on every system. Without a home, openCodeData returns "".
 func (r Reader) openCodeData() string {
 	data := r.Env("XDG_DATA_HOME")
 	if data == "" {
@@ -127,8 +124,7 @@ func (r Reader) openCodeData() string {
 
 func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
 
-// checkRegular refuses a file that is not regular. For example, opening a named pipe would block until some
-// program writes into it.
+// Opening a file that is not regular, for example a named pipe, would block until some program writes into it.
 func checkRegular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// readOpenCode2 reads a session of OpenCode 2. Its rows say which messages there are, and in which order. If the
-// session began under version 1, the tables of version 1 hold its first messages, too, and hold them completely:
-// version 2 has left out pruned output, and the prompt at a compaction marker.
+// readOpenCode2 reads a session of OpenCode 2 by its rows, in their order. If the session began under version
+// 1, the tables of version 1 hold its first messages completely. Version 2 has left out pruned output, and the
+// prompt at a compaction marker.
 func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
 	extent.Path, err = r.databaseWith(ctx, s.ID, (*opencodedb.DB).HasSessionOfTwo, func(db *opencodedb.DB) error {
 		rows, err := db.MessagesOfTwo(s.ID)
@@ -42,10 +42,9 @@ func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yi
 	return extent, err
 }
 
-// bothVersions decodes the messages of OpenCode 2, and the messages of version 1 in the same session.
+// A session of OpenCode 2 may also have messages of version 1.
 type bothVersions struct{ transcript.OpenCode2 }
 
-// Decode implements transcript.Codec.
 func (c bothVersions) Decode(raw json.Value) transcript.Message {
 	if m := (transcript.OpenCode{}).Decode(raw); m.Key != "" {
 		return m

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// A storedMessage is a message as OpenCode 2 stores it. The fields belong to different kinds of messages.
+// The fields of a storedMessage belong to different kinds of messages.
 type storedMessage struct {
 	Text     string        `json:"text"`
 	Files    []storedFile  `json:"files"`
@@ -75,8 +75,8 @@ type storedTool struct {
 	Error      json.Value   `json:"error"`
 }
 
-// A step is what the shim sends: a message with the results of its calls, and the facts that OpenCode stores
-// but does not put into its array.
+// A step is a message with the results of its calls, as the shim sends it. It also has some facts that OpenCode
+// stores but does not put into its array.
 type step struct {
 	ID      string       `json:"id"`
 	Info    stepInfo     `json:"info"`
@@ -150,8 +150,7 @@ type failedResult struct {
 	Structured json.Value   `json:"structured,omitzero"`
 }
 
-// stepOf returns a stored message in the form in which the shim sends it. It returns nil if data has another
-// form than OpenCode 2 gives it.
+// stepOf returns a stored message in the form in which the shim sends it, or nil if data is not in OpenCode 2's form.
 func stepOf(row opencodedb.RowOfTwo, data json.Value, isRelease bool) json.Value {
 	var m storedMessage
 	if json.Unmarshal(data, &m) != nil {
@@ -201,7 +200,7 @@ func checkpointOf(m *storedMessage, isRelease bool) string {
 	return strings.Join(append(lines, "</conversation-checkpoint>"), "\n")
 }
 
-// addPrompt adds the parts of a prompt in OpenCode's order: skills, the text that the user typed, files.
+// The order is OpenCode's: skills, the text that the user typed, files.
 func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	for _, skill := range m.Skills {
 		if skill.Text != nil {
@@ -222,8 +221,7 @@ func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	}
 }
 
-// addFile adds an attached file. OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode
-// leaves out every other file.
+// OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode leaves out every other file.
 func (s *step) addFile(f *storedFile, isRelease bool) {
 	path := ""
 	if u, err := url.Parse(f.Source.URI); err == nil && u.Scheme == "file" {
@@ -273,8 +271,7 @@ func kindOf(mime string, isRelease bool) string {
 	return ""
 }
 
-// addAnswer adds the parts of an answer, and the results of its calls. A call that the provider itself has
-// executed stays in the answer with its result.
+// If the provider itself has executed a call, the call stays in the answer with its result.
 func (s *step) addAnswer(m *storedMessage) {
 	s.Message.Role = "assistant"
 	s.Info.ProviderID, s.Info.ModelID, s.Info.Finish, s.Info.Tokens, s.Info.Error = m.Model.ProviderID, m.Model.ID, m.Finish, m.Tokens, m.Error
@@ -293,7 +290,7 @@ func (s *step) addAnswer(m *storedMessage) {
 	}
 }
 
-// addReasoning adds thinking. In an answer that failed, OpenCode sends it as a text.
+// In an answer that failed, OpenCode sends thinking as a text.
 func (s *step) addReasoning(m *storedMessage, p *storedPart) {
 	hasProof := len(p.State) > len("{}")
 	switch {
@@ -334,8 +331,7 @@ func (s *step) addTool(p *storedPart) {
 	s.Results = append(s.Results, stepResult{"tool", []toolResult{result}})
 }
 
-// result returns a result in the form of OpenCode's array. The betas keep a value beside the content, and send
-// it if there is no content.
+// The betas also keep a value, and send it if there is no content.
 func (t *storedTool) result(isExecuted bool) (v resultValue, ok bool) {
 	content := t.Content
 	if content == nil {

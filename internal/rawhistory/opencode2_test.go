@@ -17,7 +17,7 @@ func ofOpenCode2(anchors ...chronicle.Place) rawhistory.Session {
 	return rawhistory.Session{Harness: schema.HarnessOpenCode2, ID: session, Anchors: anchors}
 }
 
-// texts returns the texts of messages, as people and models read them, without blanks at the ends of lines.
+// texts leaves out blanks at the ends of lines.
 func texts(all []rawhistory.Message) string {
 	var b strings.Builder
 	for _, m := range all {
@@ -30,8 +30,7 @@ func texts(all []rawhistory.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// These rows have the forms that a beta of 2026-07 has stored. The rows without a text in want give no entry in
-// the array of OpenCode 2.
+// A beta of 2026-07 has stored these forms. The rows without a text in want give no entry in OpenCode 2's array.
 var rowsOf2 = []struct{ id, kind, data string }{
 	{"m1", "user", `{"time":{"created":1},"text":"read a.txt","files":[
 		{"data":"aGk=","mime":"text/plain","name":"a.txt","source":{"type":"uri","uri":"file:///p/a.txt"}},
@@ -121,8 +120,8 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 gives the messages of version 1 their old ids, and moves OpenCode's own texts, which follow a prompt, into
-// a separate message. It loses pruned output, and the prompt at a compaction marker.
+// Version 2 gives the messages of version 1 their old ids, and moves OpenCode's own texts, which follow a
+// prompt, into a separate message. It loses pruned output, and the prompt at a compaction marker.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -161,7 +160,6 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	if got := texts(all); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	// Read under version 1, the session is unchanged.
 	if all, _ := read(t, at(home), ofOpenCode(), 1, 99); keys(all) != "1=m1 2=m2 3=m3 4=m5" {
 		t.Errorf("version 1: %s", keys(all))
 	}
@@ -182,7 +180,6 @@ func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	}
 }
 
-// A later release may have other tables.
 func TestOpenCode2WithOtherTables(t *testing.T) {
 	for name, isUpgrade := range map[string]bool{"new": false, "with the tables of version 1": true} {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,6 @@ func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield fun
 	return extent, nil
 }
 
-// readSessionFile reads messages from an open session file. size is the file's size.
 func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	f, err := indexPi(ctx, file, size, s.ID)
 	if err != nil {
@@ -47,8 +46,8 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	return Deliver(ctx, transcript.WithTyped(transcript.Pi{}, s.Typed), entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
-// branch returns the entries from the root to the leaf, which is the newest readable entry. If the chain of
-// parents is broken, the branch begins after the break.
+// branch ends with the leaf, the newest readable entry. If the chain of parents is broken, the branch begins
+// after the break.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -61,7 +60,6 @@ func (f *piFile) branch() (path []int) {
 	return path
 }
 
-// edits returns the newest context_edit of each entry on a branch.
 func (f *piFile) edits(branch []int) map[int]int {
 	newest := map[int]int{}
 	for _, i := range branch {
@@ -72,7 +70,7 @@ func (f *piFile) edits(branch []int) map[int]int {
 	return newest
 }
 
-// A piStep is a step as the shim builds it: an answer and the tool results directly after it.
+// A piStep is an answer with the tool results directly after it, as the shim joins them.
 type piStep struct {
 	key string // empty if the message is unreadable
 	// message is the entry of the answer, and results are the entries of the tool results.
@@ -80,8 +78,8 @@ type piStep struct {
 	results []int
 }
 
-// join joins the messages of a branch into steps, like the function join in adapters/pi-shim/src/steps.ts. The
-// results after an unreadable line belong to that line's step, because the line may have been their answer.
+// join works like the function join in adapters/pi-shim/src/steps.ts. The results after an unreadable line
+// belong to that line's step, because the line may have been their answer.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false
@@ -112,7 +110,6 @@ func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	return steps
 }
 
-// keyOf returns the key of an entry's message, before keys are numbered.
 func (f *piFile) keyOf(i int, edits map[int]int) string {
 	if _, edited := edits[i]; edited {
 		if message, err := f.message(i, edits); err == nil {
@@ -123,7 +120,7 @@ func (f *piFile) keyOf(i int, edits map[int]int) string {
 	return f.entries[i].base
 }
 
-// numbered makes a key unique among the keys seen before.
+// numbered makes a key unique among the keys in seen.
 func numbered(key string, seen map[string]int) string {
 	seen[key]++
 	if n := seen[key]; n > 1 {
@@ -132,7 +129,6 @@ func numbered(key string, seen map[string]int) string {
 	return key
 }
 
-// step returns a step as the shim sends it, or nil if its message is unreadable.
 func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	if s.key == "" {
 		return nil, nil
@@ -154,8 +150,7 @@ func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	return object("id", json.Quote(s.key), "message", message, "results", all), nil
 }
 
-// message returns the message of an entry. If a context_edit changed its content, it returns the changed
-// content.
+// message returns an entry's message, with the content that a context_edit has given it.
 func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	l, err := f.line(i)
 	if err != nil {
@@ -173,8 +168,7 @@ func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	return withContent(message, change.Replacement), nil
 }
 
-// withContent returns a message with its content replaced. If the message is an answer or a result, a string
-// becomes one block of text.
+// withContent replaces the content of a message. In an answer or a result, a string becomes one block of text.
 func withContent(message, replacement json.Value) json.Value {
 	var r struct {
 		Content json.Value `json:"content"`

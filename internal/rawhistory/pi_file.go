@@ -12,33 +12,28 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// maxLine is the longest line of a session file that we read, in bytes. The longest lines contain images as
-// base64, and Pi has already scaled those down to some megabytes.
+// The longest lines contain images as base64, and Pi has already scaled those down to some megabytes.
 const maxLine = 64 << 20
 
-// errLongLine is the error for a line longer than maxLine.
 var errLongLine = errors.New("longer than 64 MiB, which no message is")
 
-// piVersion is the version of the session files that Pi 0.74 to 1.5 writes.
+// Pi 0.74 to 1.5 writes this version of session files.
 const piVersion = 3
 
-// A piFile is an opened session file and its index.
 type piFile struct {
 	file io.ReaderAt
-	// entries are the lines after the header. Unreadable lines have entries, too.
+	// entries are the lines after the header, even unreadable ones.
 	entries []piEntry
 }
 
-// A piEntry holds the part of a line that the reader keeps in memory.
 type piEntry struct {
 	span
 	kind piKind
 	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
-	// role and base belong to an entry with a message. base is the message's key before numbering.
+	// An entry with a message has a role and a base, the message's key before numbering.
 	role, base string
-	// target is the entry that a context_edit changes. removes means that the edit removes the target's
-	// message.
+	// A context_edit changes the entry target. If removes is true, it removes the target's message.
 	target  int
 	removes bool
 }
@@ -51,12 +46,11 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// piBroken is an unreadable line. Unless its beginning shows that it was no message, it counts as one, so that
-	// later messages keep their ordinals.
+	// Unless the beginning of a broken line shows that it was no message, it counts as one. So later messages
+	// keep their ordinals.
 	piBroken
 )
 
-// piLine is a line of a session file.
 type piLine struct {
 	Type      string     `json:"type"`
 	ID        string     `json:"id"`
@@ -76,7 +70,6 @@ type piLine struct {
 	FromID     json.Value `json:"fromId"`
 }
 
-// indexPi reads a session file once, line by line, and returns an index of it.
 func indexPi(ctx context.Context, file io.ReaderAt, size int64, session string) (*piFile, error) {
 	f := &piFile{file: file}
 	byID := map[string]int{}
@@ -108,7 +101,6 @@ func checkHeader(line []byte, session string) error {
 	return nil
 }
 
-// add adds an entry to the index.
 func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	e := piEntry{span: at, parent: -1, target: -1}
 	index := len(f.entries)
@@ -132,8 +124,8 @@ func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// parentOf returns the index of the entry with an id. If the file has no such entry, but the line directly
-// before the new one is unreadable, parentOf assumes that this line is the parent.
+// The file may have no entry with this id. If the line directly before the new one is unreadable, parentOf then
+// assumes that this line is the parent.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {
 		return i
@@ -144,12 +136,10 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 	return -1
 }
 
-// brokenKind finds the type of an unreadable line, and the role if it is a message. Both stand at the
-// beginning of the line.
+// brokenKind finds the type of an unreadable line, and a message's role, at the beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// guess describes an unreadable line. Unless the beginning of the line shows that it was no message, the line
-// counts as one.
+// Unless the beginning of an unreadable line shows that it was no message, the line counts as one.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -163,10 +153,8 @@ func (e *piEntry) guess(line []byte) {
 	}
 }
 
-// silentRole marks a broken line that does not count as a message.
 const silentRole = "system"
 
-// describe notes how an entry counts among the messages of its session.
 func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if l.Type == "context_edit" {
 		e.kind = piEdit
@@ -185,9 +173,8 @@ func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	}
 }
 
-// messageIn returns the message that Pi makes of an entry, or nil if it makes none. For a compaction, messageIn
-// returns nil, too, although Pi's array holds a message for it: we read the messages that the compaction
-// summarises.
+// messageIn returns the message that Pi makes from an entry, or nil. A compaction gives nil, although Pi's
+// array holds a message for it: the reader shows the messages that the compaction summarises.
 func messageIn(l *piLine) json.Value {
 	switch {
 	case l.Type == "message" && len(l.Message) > 0:
@@ -202,7 +189,7 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object. members are names and values in turn. It leaves out empty values.
+// members are names and values, alternately. object leaves out empty values.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -223,7 +210,6 @@ func object(members ...any) json.Value {
 	return b.Bytes()
 }
 
-// line reads an entry's line again.
 func (f *piFile) line(i int) (piLine, error) {
 	var l piLine
 	content := make([]byte, f.entries[i].length)
@@ -233,16 +219,15 @@ func (f *piFile) line(i int) (piLine, error) {
 	return l, json.Unmarshal(content, &l)
 }
 
-// A lineReader reads lines and knows their offsets in the file.
 type lineReader struct {
 	in     *bufio.Reader
 	offset int64
 	line   []byte
 }
 
-// next returns the next line without its line break, and the line's offset in the file. The line is valid
-// until the next call. At the end of the file, next returns io.EOF. If the last line has no line break, Pi
-// may still be writing it, so next does not return it.
+// next returns a line without its line break, and the line's offset in the file. The line is valid until the
+// next call. Pi may still be writing a last line without a line break, so next does not return it. At the end
+// of the file, next returns io.EOF.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	r.line, offset = r.line[:0], r.offset
 	for {

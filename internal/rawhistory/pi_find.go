@@ -15,10 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// piSessionID matches the ids that Pi accepts. The check matters because an id becomes part of a file's name.
+// piSessionID matches the ids that Pi accepts. An id becomes part of a file's name, so the check is needed.
 var piSessionID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// findPiFile returns the session file of a session.
 func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
 	if !piSessionID.MatchString(s.ID) {
 		return "", fmt.Errorf("%w: Pi has no session with such an id", ErrUnknownSession)
@@ -44,7 +43,6 @@ func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
 	return "", fmt.Errorf("%w: no session file of Pi for it in %s; if Pi keeps its sessions elsewhere, set PI_CODING_AGENT_SESSION_DIR", ErrUnknownSession, strings.Join(dirs, " and "))
 }
 
-// piSessionDirs returns the directories that may hold Pi's session files, most likely first.
 func (r Reader) piSessionDirs() (dirs []string) {
 	agent := r.expandHome(r.Env("PI_CODING_AGENT_DIR"))
 	if agent == "" && r.home() != "" {
@@ -63,10 +61,9 @@ func (r Reader) piSessionDirs() (dirs []string) {
 	return dirs
 }
 
-// maxSettings bounds how much of Pi's settings file is read, in bytes.
 const maxSettings = 1 << 20
 
-// sessionDirOf returns the session directory that the user's settings of Pi name, or "" if they name none.
+// sessionDirOf returns the session directory that the user's settings of Pi name, or "".
 func sessionDirOf(agent string) string {
 	path := filepath.Join(agent, "settings.json")
 	content, err := regular.Read(path, maxSettings)
@@ -88,14 +85,13 @@ func (r Reader) expandHome(path string) string {
 	return filepath.Join(r.home(), rest)
 }
 
-// piProject returns the name of a project's session directory, for example "--home-user-project--" for
-// /home/user/project.
+// The directory's name is, for example, "--home-user-project--" for /home/user/project.
 func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
-// projectsIn returns dir and its sub-directories, the project's own first. It includes dir itself, because a
-// session directory that the user has chosen may hold the files directly.
+// projectsIn returns dir and its sub-directories, the project's own first. A session directory that the user
+// has chosen may hold the files directly, so the result contains dir.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +112,8 @@ func projectsIn(dir, project string) ([]string, error) {
 	return all, nil
 }
 
-// newestFileOf returns the newest file of a session in a directory, or "" if there is none. A file name
-// begins with the time when the session began, so the last name in order is the newest file.
+// A file name begins with the time when the session began, so the last name in order is the newest file.
+// Without a file, the result is "".
 func newestFileOf(dir, id string) (path string) {
 	files, err := os.ReadDir(dir) // ReadDir sorts the files
 	if err != nil {
@@ -131,7 +127,6 @@ func newestFileOf(dir, id string) (path string) {
 	return path
 }
 
-// openPlain opens a regular file and returns its size.
 func openPlain(path string) (f *os.File, size int64, err error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

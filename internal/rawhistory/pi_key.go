@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// piKeyOf returns the role of a Pi message, and its key before keys are numbered. It makes the same key as
-// adapters/pi-shim/src/steps.ts, and both are tested on the same vectors (testdata/pi-steps.json). The shim
-// hashes the output of JSON.stringify, which is also how Pi has written the raw message.
+// piKeyOf makes the same key as adapters/pi-shim/src/steps.ts, before keys are numbered. Both are tested on the
+// same vectors (testdata/pi-steps.json). The shim hashes the output of JSON.stringify, in which Pi also writes
+// the raw message.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`
@@ -37,7 +37,7 @@ func piKeyOf(message json.Value) (role, key string) {
 	return role, role + ":" + shortHash(message)
 }
 
-// interpolated returns the text that a JavaScript template literal makes of a value.
+// interpolated returns the text that a value becomes in a JavaScript template literal.
 func interpolated(v json.Value) string {
 	var text string
 	var number float64
@@ -59,7 +59,6 @@ func shortHash(v json.Value) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// unixMilliseconds returns the time of an entry as a number, or nil if the text is not a time.
 func unixMilliseconds(timestamp string) json.Value {
 	t, err := time.Parse(time.RFC3339Nano, timestamp)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The vectors are those of adapters/pi-shim/test/steps.test.ts.
+// adapters/pi-shim/test/steps.test.ts has the same vectors.
 func TestPiStepsAreThoseOfTheShim(t *testing.T) {
 	content, err := os.ReadFile("testdata/pi-steps.json")
 	must(t, err)
@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// An unreadable line counts as a message, and the entry before it counts as its parent. A last line that Pi is
-// still writing does not count.
+// An unreadable line counts as a message, and the entry before it as its parent. A last line that Pi is still
+// writing does not count.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)
@@ -212,7 +212,7 @@ func TestPiLineThatIsTooLongIsRefused(t *testing.T) {
 }
 
 // For the same session, the reader finds the ordinals, keys and contents that the host finds in the shim's
-// steps. Between the messages of the branch there are other branches, and entries without a message.
+// steps. Other branches, and entries without a message, stand between the messages of the branch.
 func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.Pi{}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -13,8 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// If a named pipe stood in the place of a store, opening it would block the model's call until some program
-// writes into the pipe.
+// Opening a named pipe in the place of a store would block the model's call until some program writes into the pipe.
 func TestNamedPipesAreRefused(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Session identifies a session of a harness.
 type Session struct {
 	Harness schema.Harness
 	ID      string
@@ -20,8 +19,8 @@ type Session struct {
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
 	Anchors []chronicle.Place
-	// Typed holds, by message key, the command lines that the user typed, for example "/review main". The harness's
-	// store holds only the texts with which the harness replaced them.
+	// Typed holds, by message key, the command lines that the user typed, for example "/review main". The
+	// harness's store holds only the texts with which the harness replaced them.
 	Typed map[string]string
 }
 
@@ -33,19 +32,17 @@ func (s *Session) Know(start int, keys []string) {
 // A Message is one message of a session, as the harness has stored it.
 type Message struct {
 	Ordinal int
-	// Raw is the message as the shim would send it. It is nil if the message in the harness's store is
-	// unreadable.
+	// Raw is the message as the shim would send it, or nil if the stored message is unreadable.
 	Raw json.Value
-	// Decoded is the decoded form of Raw. If Raw is nil, Decoded is nil too.
+	// If Raw is nil, Decoded is nil, too.
 	Decoded *transcript.Message
 }
 
 // An Extent is the range of a session's messages that can be read.
 type Extent struct {
-	// First and Last are ordinals. Both are 0 if there is no message.
+	// First and Last are ordinals, or 0 if there is no message.
 	First, Last int
-	// Path is the file that holds the messages.
-	Path string
+	Path        string
 }
 
 // Missing returns an error that explains why none of the messages from start to end could be read.
@@ -63,10 +60,9 @@ func (e Extent) Missing(start, end int) error {
 	return fmt.Errorf("%s %s; messages %d to %d can be shown", asked, deleted, e.First, e.Last)
 }
 
-// ErrUnknownSession means that the harness's store does not hold the session.
 var ErrUnknownSession = errors.New("unknown session")
 
-// A Reader reads messages. Its functions are safe for concurrent use.
+// The functions of a Reader are safe for concurrent use.
 type Reader struct {
 	// Env looks up an environment variable. Some variables say where a harness keeps its store, for example
 	// XDG_DATA_HOME.
@@ -76,9 +72,8 @@ type Reader struct {
 // ErrUnknownHarness means that no reader knows the harness's store.
 var ErrUnknownHarness = errors.New("the harness has no store that this program can read")
 
-// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false.
-// It also returns the extent of the whole session. It reads one message at a time, so a long session needs
-// little memory.
+// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false. It also
+// returns the extent of the whole session. It reads one message at a time, so a long session needs little memory.
 func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	var extent Extent
 	var err error
@@ -103,8 +98,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// Deliver calls yield with the messages of a range, as Read does. The caller has already read the entries.
-// read returns the raw message of an entry, or nil if it is unreadable.
+// Deliver calls yield as Read does. The caller has already read the entries. read returns the raw message of an
+// entry, or nil if it is unreadable.
 func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []chronicle.Place, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)
@@ -126,8 +121,7 @@ func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entr
 	return extent, nil
 }
 
-// MessageOf returns the message with an ordinal. If the codec cannot read the raw message, the message counts
-// as unreadable.
+// If the codec cannot read the raw message, MessageOf returns an unreadable message.
 func MessageOf(codec transcript.Codec, ordinal int, raw json.Value) Message {
 	if raw == nil {
 		return Message{Ordinal: ordinal}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const session = "ses_1"
 
-// at returns a reader for a home directory, with more variables as "NAME=value".
+// The variables in more have the form "NAME=value".
 func at(home string, more ...string) rawhistory.Reader {
 	return rawhistory.Reader{Env: func(name string) string {
 		for _, entry := range more {
@@ -42,7 +42,6 @@ func at(home string, more ...string) rawhistory.Reader {
 	}}
 }
 
-// read returns the messages of a range, which must be readable.
 func read(t testing.TB, r rawhistory.Reader, s rawhistory.Session, start, end int) ([]rawhistory.Message, rawhistory.Extent) {
 	t.Helper()
 	var all []rawhistory.Message
@@ -61,7 +60,7 @@ func ofPi() rawhistory.Session {
 	return rawhistory.Session{Harness: schema.HarnessPi, ID: session, Directory: "/p"}
 }
 
-// keys returns the ordinals and keys of messages, with "?" for the key of an unreadable one.
+// An unreadable message has the key "?".
 func keys(all []rawhistory.Message) string {
 	var words []string
 	for _, m := range all {
@@ -94,7 +93,7 @@ func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 }
 
 // Rows with broken JSON keep their ordinals. OpenCode's own summaries have no ordinals. But an unfinished
-// summary, or a message of the user that is marked as a summary, is a message like any other.
+// summary, and a user's message that is marked as a summary, have one.
 func TestOpenCodeSlots(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -150,8 +149,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode writes while its database is read. The reader sees the database as it was at one moment, and blocks no other
-// program.
+// OpenCode writes while its database is read. The reader sees the state of one moment, and blocks no other program.
 func TestOpenCodeWritesMeanwhile(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -242,7 +240,7 @@ func sameMessage(t *rapid.T, ordinal int, got rawhistory.Message, want transcrip
 	}
 }
 
-// openCodeArrays generates arrays in the form in which OpenCode hands them to its message hook.
+// openCodeArrays generates arrays in the form in which OpenCode gives them to its message hook.
 func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 	return rapid.Custom(func(t *rapid.T) (array []json.Value) {
 		created := 1
@@ -271,7 +269,6 @@ func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 	})
 }
 
-// Each case is a store that cannot be read. The error names the file and the remedy.
 func TestOpenCodeDatabaseThatCannotBeRead(t *testing.T) {
 	write := func(t *testing.T, home, content string) {
 		t.Helper()

@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// TextOptions choose the content of a message's text.
 type TextOptions struct {
 	// Outline cuts each text after 200 characters, and gives only the size of results.
 	Outline bool
@@ -16,12 +15,11 @@ type TextOptions struct {
 	Thinking bool
 }
 
-// outlined is the number of characters that an outline keeps of a text.
 const outlined = 200
 
-// Text returns a message as text. Unless it is outlined, the text is verbatim. Each part begins with the
-// ordinal. In a part with a text, the letter of the text's origin follows. All other lines of a part are indented,
-// so that no content looks like the beginning of a part. For example:
+// Text returns a message as text, verbatim unless it is outlined. Each part begins with the ordinal. In a part
+// with a text, the letter of the text's origin follows. All other lines of a part are indented, so that no
+// content looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?
 //	[13] A: I look at the test.
@@ -29,8 +27,8 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// Text does not show words that the harness keeps from the provider, because a model may read the result. It only
-// says that there are such words. The text ends with a line end.
+// A model may read the result. So for words that the harness keeps from the provider, Text only says that they
+// exist. The text ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. There is at least one.
@@ -87,12 +85,10 @@ func Parts(m Message, o TextOptions) (parts []string) {
 // Indentation is at the start of each line of a part except the first.
 const Indentation = "    "
 
-// indent indents the lines after a line break. It handles every character at which a reader may begin a new
-// line.
+// indent handles every character at which a reader may begin a new line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
-// Indent indents the lines of a text after the first.
 func Indent(text string) string { return indent.Replace(text) }
 
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {
@@ -129,7 +125,7 @@ func (o TextOptions) shorten(text string) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:outlined]), len(runes))
 }
 
-// fileName describes a file without its content, because that may be megabytes of base64.
+// The content may be megabytes of base64, so fileName leaves it out.
 func fileName(p *transcript.Part) string {
 	if strings.HasPrefix(p.URL, "data:") {
 		return fmt.Sprintf("%s, %d bytes encoded", p.Mime, len(p.URL))

@@ -47,7 +47,7 @@ func TestTextIsVerbatim(t *testing.T) {
 	}
 }
 
-// A text names its author, because a message of the user may also hold the words of others.
+// A message of the user may also hold the words of others, so a text names its author.
 func TestTextNamesWhoSaidIt(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -77,7 +77,6 @@ func TestTextNamesWhoSaidIt(t *testing.T) {
 	}
 }
 
-// If the harness keeps content from the provider, the text only says that it exists.
 func TestWithheldWordsAreNamedAndNotShown(t *testing.T) {
 	const text, message, failed = "(a text that the user withheld from the model)", "(a message that the user withheld from the model)", "(a failed answer that the harness keeps from the model)"
 	for _, c := range []struct {
@@ -106,7 +105,7 @@ func messageOf(harness schema.Harness, raw string) rawhistory.Message {
 	return rawhistory.MessageOf(codec, 7, json.Value(raw))
 }
 
-// For any message, only the lines that begin a part begin with an ordinal. All other lines are indented.
+// Only the lines that begin a part begin with an ordinal. All other lines are indented.
 func TestNoTextLooksLikeAMessage(t *testing.T) {
 	foreign := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029 []4U:{}\"")))
 	breaks := regexp.MustCompile(`\r\n|[\n\r\v\f\x1c\x1d\x1e\x{85}\x{2028}\x{2029}]`)

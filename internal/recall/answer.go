@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines finds the statements that answer a line of a prompt. A statement answers a line if it has most of the line's terms,
-// by weight.
+// A statement answers a line of a prompt if it has most of the line's terms, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)
@@ -41,7 +40,6 @@ func (f *finder) lines(all []string) error {
 	return nil
 }
 
-// rarePairs returns the pairs of the three rarest terms.
 func rarePairs(rare []string) (all [][2]string) {
 	for i := range min(len(rare), 3) {
 		for k := i + 1; k < min(len(rare), 3); k++ {
@@ -51,11 +49,9 @@ func rarePairs(rare []string) (all [][2]string) {
 	return all
 }
 
-// maxPairs bounds the pairs of a query.
 const maxPairs = 8
 
-// neighbours returns pairs of terms that are next to each other in a line, because the subject of a rule is often such
-// a pair.
+// The subject of a rule is often a pair of terms that are next to each other.
 func (f *finder) neighbours(line string) (all [][2]string) {
 	words := inOrder(line)
 	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
@@ -66,8 +62,8 @@ func (f *finder) neighbours(line string) (all [][2]string) {
 	return all
 }
 
-// chunksWithPairs returns the newest texts that have both terms of a pair. It leaves out rows that are in seen, and
-// adds the new rows to seen.
+// chunksWithPairs returns the newest texts that have both terms of a pair. It skips the rows in seen, and adds
+// the new rows to seen.
 func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -90,13 +86,13 @@ func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits [
 	return hits, err
 }
 
-// weight returns the weight of a term that n chunks have: a rare term says more than a frequent one.
+// n chunks have the term. A rare term says more than a frequent one.
 func (f *finder) weight(n int) float64 {
 	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
 }
 
-// A statement answers a line of a prompt only if it has the share coverage of the line's terms, by weight, and also has
-// other terms, at least as many as addition says.
+// A statement answers a line of a prompt only if it has this share of the line's terms, by weight. It must also
+// have at least two other terms.
 const (
 	coverage = 0.6
 	addition = 2
@@ -139,7 +135,6 @@ func (f *finder) answers(line string, asked []string, weights map[string]float64
 	}
 }
 
-// matches counts the terms that have a weight.
 func matches(has []string, weights map[string]float64) (n int) {
 	for _, t := range has {
 		if _, ok := weights[t]; ok {
@@ -164,7 +159,6 @@ func bound(text, line string, has []string) float64 {
 	return share(has, content(line))
 }
 
-// holdsRun reports whether text holds the words of run, side by side.
 func holdsRun(text, run []string) bool {
 	for i := range text {
 		if i+len(run) <= len(text) && slices.Equal(text[i:i+len(run)], run) {
@@ -176,8 +170,7 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// isAnsweredAnew reports whether a later statement about the terms asked revokes a statement, or says nearly the same
-// again.
+// A later statement about the same terms may revoke a statement, or say nearly the same. Then isAnsweredAnew is true.
 func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
 	has := content(s.text)
 	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })

@@ -14,22 +14,18 @@ import (
 
 // A cue is something that a new prompt or result names.
 type cue struct {
-	// names are files, symbols and commands. The names of a call come from its arguments, and the names of a prompt
-	// come from its text.
-	names []name
-	// failed is what a call or command has reported.
+	// names are files, symbols and commands, from the arguments of a call or from the text of a prompt.
+	names  []name
 	failed failure
-	// lines are the sentences of a prompt.
-	lines []string
+	lines  []string
 }
 
 func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
 
-// maxPrompt bounds the part of a prompt that is read, in bytes. A longer prompt holds pasted data.
+// A longer prompt holds pasted data.
 const maxPrompt = 4_000
 
-// cueOf returns what a new part names. directory is the session's directory. A prompt shorter than minPrompt, in UTF-16
-// units, names nothing.
+// directory is the session's directory. A prompt shorter than minPrompt, in UTF-16 units, names nothing.
 func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPrompt int) (c cue) {
 	switch p.Kind {
 	case transcript.Text:
@@ -82,7 +78,6 @@ func cueOfCall(v *transcript.Vocabulary, p *transcript.Part, directory string) (
 	return c
 }
 
-// seenFrom replaces the path of each file by its path relative to the directory of the session.
 func seenFrom(directory string, all []name) []name {
 	for i := range all {
 		if n := &all[i]; n.kind == aPath {
@@ -99,7 +94,7 @@ func relative(directory, file string) string {
 	return cleanPath(filepath.ToSlash(file))
 }
 
-// lastLines returns the last lines of an output, where a failure is often reported.
+// The last lines of an output often report a failure.
 func lastLines(output string) string {
 	const lines, most = 2, 400
 	output = strings.TrimSpace(output[max(0, len(output)-most):])
@@ -112,7 +107,6 @@ func lastLines(output string) string {
 	return output[at+1:]
 }
 
-// pathsIn returns the files that a command line names.
 func pathsIn(command string) (all []name) {
 	for _, n := range namesIn(command) {
 		if n.kind == aPath {

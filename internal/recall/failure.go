@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Parts of an error that differ each time that it occurs: places, addresses, durations, times and directories.
+// These parts of an error differ each time that the error occurs: places, addresses, durations, times and directories.
 var (
 	changing = []struct {
 		what *regexp.Regexp
@@ -27,14 +27,14 @@ var (
 	}
 	directory = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[\w.@~+-]*[/\\])+([\w.@+-]+)`)
 	word      = regexp.MustCompile(`[A-Za-z0-9_]+(?:[.:-][A-Za-z0-9_]+)*`)
-	// place matches the place at the start of an error of a compiler, for example "store/file.go:12:5:".
+	// place matches the place at the start of a compiler's error, for example "store/file.go:12:5:".
 	place = regexp.MustCompile(`^\S+\.\w+[:(]\d+([:,]\d+)?\)?:?\s+`)
 )
 
 // A signature is an error without the parts that differ each time.
 type signature []string
 
-// signatureOf returns the signature of a line, or nil if the line fits many errors.
+// If the line fits many errors, the result is nil.
 func signatureOf(line string) signature {
 	line = place.ReplaceAllString(strings.TrimSpace(line), "")
 	for _, c := range changing {
@@ -57,11 +57,11 @@ func signatureOf(line string) signature {
 	return s
 }
 
-// isName reports whether a signature is only a name, for example the name of a test. Such a signature does not say what
-// went wrong, because a test may fail for different reasons. So a remedy for it counts only if the agent explained it.
+// A signature that is only a name, for example of a test, does not say what went wrong: a test may fail for
+// different reasons. So a remedy for it counts only if the agent explained it.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// frame are words that often surround an error. dull are words that most errors share.
+// The words in frame often surround an error. Most errors share the words in dull.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
@@ -69,7 +69,7 @@ var (
 		received suites total passed failing 0 1 2 3 4 5 127 lifecycle elifecycle run script assertion compile errors timeout permission denied killed aborted unknown occurred see log details automatic merge fix conflicts then commit result enoent eacces econnrefused etimedout segmentation fault core dumped`)
 )
 
-// weightOf returns how much a word says: a name says more than a word of a language.
+// A name says more than a word of a language.
 func weightOf(w string) float64 {
 	letters, digits, inner := 0, 0, false
 	isUpper := strings.ToUpper(w) == w
@@ -93,8 +93,8 @@ func weightOf(w string) float64 {
 	return 1
 }
 
-// isLike reports whether two signatures belong to the same error. One of them may be a cut form of the other. If each
-// has words that the other lacks, the errors are different.
+// One of the signatures may be a cut form of the other. If each has words that the other lacks, the errors are
+// different.
 func (s signature) isLike(other signature) bool {
 	if len(s) > len(other) {
 		s, other = other, s
@@ -113,7 +113,7 @@ func (s signature) isLike(other signature) bool {
 	return both >= alike*all
 }
 
-// alike is the least share of an error that its cut form must have.
+// The cut form of an error must have at least this share of it.
 const alike = 0.7
 
 // hasName reports whether a signature names something, for example a module. Other errors have many causes.
@@ -121,14 +121,12 @@ func (s signature) hasName() bool {
 	return slices.ContainsFunc(s, func(w string) bool { return weightOf(w) > 1 })
 }
 
-// A failure is what a call or command has reported.
 type failure struct {
 	command string // see commandOf; "" if it is none
 	errors  []signature
 }
 
-// isSame reports whether a stored error is the same failure. If both name something, they must name the same thing.
-// Otherwise they must come from the same command.
+// If both errors name something, they must name the same thing. Otherwise they must come from the same command.
 func (f *failure) isSame(h *index.Hit) bool {
 	isNamed, isLike := false, false
 	for line := range strings.Lines(h.Text) {
@@ -149,19 +147,18 @@ func (f *failure) isSame(h *index.Hit) bool {
 	return isLike && !(isNamed && slices.ContainsFunc(f.errors, signature.hasName)) && f.command != "" && commandOf(h.Context) == f.command
 }
 
-// A remedy is what made an error go away.
+// After a remedy, an error did not occur again.
 type remedy struct {
 	hit *index.Hit
-	// sentence is what the agent said about it; command and file are what it ran and changed.
+	// sentence is the agent's explanation. command and file are what the agent ran and changed.
 	sentence, command, file string
 }
 
-// maxSteps is the number of messages in which an error must go away. If it takes longer, something else may have
-// helped.
+// An error must go away within 40 messages. After a longer time, something else may have helped.
 const maxSteps = 40
 
-// remedyIn finds out what made an error go away, from the chunks of its session that follow the error. The command that
-// had failed must later run without the error. Otherwise, remedyIn returns nil.
+// remedyIn finds out what made an error go away, from the session's chunks after the error. If the failed
+// command did not later run without the error, remedyIn returns nil.
 func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 	about := strings.TrimSpace(at.Context)
 	main := commandOf(about)
@@ -219,7 +216,7 @@ var (
 	lookPattern  = pattern(`log|diff|show|status|blame|branch|config --get|list|ps|describe|version|-v|help|whoami|env|why|outdated|info|inspect|logs|get`)
 )
 
-// explains returns how well a sentence of the agent says why an error went away; 0 if it does not.
+// explains returns how well a sentence of the agent says why an error went away, or 0.
 func explains(s string) int {
 	if strings.HasSuffix(s, "?") || !causePattern.MatchString(s) || len(s) < 20 {
 		return 0
@@ -237,7 +234,6 @@ func explains(s string) int {
 	return n
 }
 
-// onlyLooks reports whether a command changes nothing.
 func onlyLooks(line string) bool {
 	c := commandOf(line)
 	_, sub, _ := strings.Cut(c, " ")

@@ -10,12 +10,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A scope says which messages count.
 type scope struct {
-	// Project is the identity of the only project.
 	project          string
 	harness, session string
-	// The model of the session that asks still sees its newer messages. So only that session's messages up to through,
+	// The model still sees the newer messages of its session. So only that session's messages up to through,
 	// and its dropped parts, count.
 	through int
 	dropped []index.Part
@@ -28,28 +26,24 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If it points back to the sentence before it, lead is that sentence. For a remedy, both may be
-	// empty.
+	// text is a sentence. If text points back to the sentence before, lead is that sentence. For a remedy, both
+	// may be empty.
 	lead, text string
-	// remedy is set if the fact is what made an error go away.
-	remedy *remedy
+	remedy     *remedy
 	// asked are the terms of the cue that led to the fact.
 	asked []string
-	// about is the name in the cue that the fact is about. It is "" if the fact is about no name.
+	// If the fact is about a name in the cue, about is this name.
 	about string
-	// score is from 0 to 1.
 	score float64
 }
 
-// Bounds of a lookup.
 const (
 	maxNames     = 6
 	maxFailures  = 4
 	maxLines     = 6
 	maxHits      = 60
 	maxFollowing = 200
-	// followingRows is the number of rows after an error that are searched for its remedy. They include rows of other
-	// sessions.
+	// A remedy is searched for in this number of rows after an error, which include rows of other sessions.
 	followingRows = 2_000
 )
 
@@ -62,7 +56,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts about cues, best first. It leaves out the facts whose score is below least.
+// find returns the facts whose score is not below least, best first.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}
@@ -124,8 +118,8 @@ func (f *finder) rarest(all []string) ([]string, error) {
 	return have, nil
 }
 
-// chunks returns the chunks of a kind that have all terms, the newest first. It looks at a limited number of them, and
-// leaves out those that isWanted refuses.
+// chunks returns the newest chunks of a kind that have all terms, except those that isWanted refuses. It looks
+// at a limited number of chunks.
 func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -140,7 +134,6 @@ func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit)
 	return hits, err
 }
 
-// failures finds the remedy of a failure.
 func (f *finder) failures(failed failure) error {
 	for _, s := range failed.errors {
 		rare, err := f.rarest(terms.Of(strings.Join(s, " ")))
@@ -166,8 +159,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether the model no longer sees a message. Even if the model no longer sees an error, it may still
-// see the messages after it.
+// counts reports whether the model no longer sees a message. Even if an error has gone from the model's view,
+// the messages after it may still be there.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through
@@ -178,10 +171,10 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 	return x
 }
 
-// worth is the score of a statement that names what a cue names.
+// These are the scores of a statement that names what a cue names.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// names finds the rules and decisions about the names of a cue. For a prompt, it also returns findings.
+// For a prompt, names also returns findings, and not only rules and decisions.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
@@ -203,10 +196,9 @@ func (f *finder) names(c *cue) error {
 	return nil
 }
 
-// maxOfDirectory bounds the chunks with the name of a directory, so that a rule about it is found among them.
+// A rule about a directory is found among this number of chunks with its name.
 const maxOfDirectory = 300
 
-// queriesOf returns the terms by which statements about a name are found.
 func queriesOf(n name) (all [][]string) {
 	switch n.kind {
 	case aPath:
@@ -226,7 +218,6 @@ func queriesOf(n name) (all [][]string) {
 	return slices.DeleteFunc(all, func(q []string) bool { return len(q) == 0 })
 }
 
-// about adds the newest rule, decision and finding about a name.
 func (f *finder) about(n name, hits []index.Hit, isPrompt bool) {
 	key := keyOf(n)
 	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !strings.Contains(h.Text, key) })
@@ -250,7 +241,7 @@ func (f *finder) about(n name, hits []index.Hit, isPrompt bool) {
 	}
 }
 
-// keyOf returns a text that each statement about a name holds.
+// Each statement about a name holds the text that keyOf returns.
 func keyOf(n name) string {
 	switch n.kind {
 	case aCommand:
@@ -262,7 +253,6 @@ func keyOf(n name) string {
 	return n.text
 }
 
-// names reports whether a sentence names n.
 func names(sentence string, n name) bool {
 	if n.kind == aCommand {
 		words := strings.Fields(n.text)
@@ -276,7 +266,6 @@ func names(sentence string, n name) bool {
 	return n.kind == aSymbol && holdsPhrase(sentence, n.text)
 }
 
-// holdsPhrase reports whether a text holds a phrase as whole words.
 func holdsPhrase(text, phrase string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], phrase)
@@ -296,7 +285,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// isSuperseded reports whether a later sentence about the same name revokes a statement, or replaces it.
+// A statement is superseded if a later sentence about the same name revokes or replaces it.
 func isSuperseded(s *spoken, all []spoken) bool {
 	for i := range all {
 		later := &all[i]
@@ -317,7 +306,7 @@ func isLater(a, b *index.Hit) bool {
 	return a.At > b.At
 }
 
-// overlap returns the share of the content of a that b has, too.
+// overlap returns the share of the content of a that b also has.
 func overlap(a, b string) float64 {
 	of := content(a)
 	if len(of) == 0 {
@@ -326,7 +315,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of the terms `of` that are among the terms `in`; 1 if there are no terms.
+// share returns the share of the terms `of` that are among the terms `in`, or 1 without terms.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

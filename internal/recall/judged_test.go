@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A judged is a scripted situation. In the files of testdata/judged, each line of its past and of its present is one
-// of these:
+// A judged is a scripted situation. In the files of testdata/judged, each line of its past and of its present
+// is one of these:
 //
 //	@ ses_b           the next lines are of another session; @foreign: of another project; @pi: of Pi
 //	@self 12          they are of the session that asks, and its head covers 12 messages; @self visible: none
@@ -29,7 +29,7 @@ import (
 //	v text            the model sees this text
 type judged struct {
 	name string
-	// want is a part of the line that must be delivered, "" if nothing may be.
+	// want is a part of the line that must be delivered. If want is "", no line may be delivered.
 	want      string
 	past, now []string
 	visible   []string
@@ -84,7 +84,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// messages returns the messages of a script in OpenCode's form. Each call is a message of its own.
+// Each call becomes a separate message in OpenCode's form.
 func messages(id string, day int, lines []string) (all []json.Value) {
 	n := 0
 	for i := 0; i < len(lines); i++ {
@@ -121,7 +121,7 @@ func messages(id string, day int, lines []string) (all []json.Value) {
 	return all
 }
 
-// script returns the sessions of the past. Each begins a day after the one before.
+// Each session of the past begins a day after the previous one.
 func (j *judged) script(n int) {
 	project := fmt.Sprint("git:case", n)
 	current := &scripted{id: fmt.Sprintf("ses_%d_a", n), harness: "opencode", project: project}
@@ -152,7 +152,6 @@ func (j *judged) script(n int) {
 	flush()
 }
 
-// A courtroom has the index of all cases of a file.
 type courtroom struct {
 	x     *index.Index
 	cases []*judged
@@ -200,7 +199,6 @@ func newCourtroom(t testing.TB, file string) *courtroom {
 	return c
 }
 
-// deliver returns the line that the model gets in a case, or "".
 func (c *courtroom) deliver(t testing.TB, n int) string {
 	t.Helper()
 	j := c.cases[n]
@@ -238,8 +236,8 @@ next:
 	return ""
 }
 
-// The lines arrive in at least 90 % of the situations that need one, and at most 10 % of the lines are false. The
-// thresholds were chosen with the first file. The second was written after that.
+// The lines arrive in at least 90 % of the situations that need one, and at most 10 % of the lines are false.
+// The thresholds were chosen with the first file, before the second was written.
 func TestLinesArriveWhenTheyAreNeeded(t *testing.T) {
 	for _, file := range []string{"tuned.txt", "heldout.txt"} {
 		t.Run(file, func(t *testing.T) {

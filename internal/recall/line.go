@@ -17,7 +17,7 @@ const (
 	minQuote = 30
 )
 
-// line returns the line that tells the model of a fact. harness and session are those of the model.
+// harness and session name the session of the model that gets the line.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
 	if f.harness != harness || f.session != session {
@@ -45,8 +45,7 @@ func (f *fact) line(harness, session string) string {
 	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
 }
 
-// quote returns what a fact says. If the sentence before the text does not fit, the name that the fact is about takes
-// its place.
+// If the sentence before the text does not fit, the name that the fact is about replaces it.
 func (f *fact) quote(budget int) string {
 	if f.lead == "" {
 		return quote(f.text, f.about, budget)
@@ -62,8 +61,8 @@ var said = map[index.Role]map[class]string{
 	index.Agent: {rule: "the agent noted: ", decision: "it was decided: ", finding: "the agent found: ", detail: "the agent wrote: "},
 }
 
-// quote returns a text as data: in quotation marks, on one line, without credentials, control characters and markup.
-// If it has more tokens than the budget, quote keeps the part around the name about.
+// quote returns a text as data: in quotation marks, on one line, without credentials, control characters and
+// markup. If the text has more tokens than the budget, quote keeps the part around the name about.
 func quote(text, about string, budget int) string {
 	text = plain(text)
 	if tokens.Count(text) > budget {
@@ -74,7 +73,6 @@ func quote(text, about string, budget int) string {
 
 func plain(text string) string { return format.Plain(secret.Redact(text)) }
 
-// around returns the words around a name that fit into a budget.
 func around(text, about string, budget int) string {
 	words := strings.Fields(text)
 	at := 0

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// A name is a word for one particular thing, for example a file, a symbol or an error code.
+// A name is a word for one thing, for example a file, a symbol or an error code.
 type name struct {
 	text string
 	kind nameKind
@@ -22,10 +22,9 @@ const (
 	aCommand
 )
 
-// namePattern matches what may be a name: a text in back-ticks, or a word with the characters of names.
+// namePattern matches a text in back-ticks, or a word with the characters of names.
 var namePattern = regexp.MustCompile("`[^`\n]{2,100}`" + `|[A-Za-z0-9_@./~$-]*[A-Za-z0-9_/*]`)
 
-// namesIn returns the names in a text, each once.
 func namesIn(text string) (all []name) {
 	add := func(n name) {
 		if !slices.Contains(all, n) {
@@ -63,10 +62,9 @@ func namesIn(text string) (all []name) {
 	return all
 }
 
-// extension matches the end of a file's name. It leaves out "e.g" and versions.
+// extension matches the end of a file's name, but not "e.g" or versions.
 var extension = regexp.MustCompile(`[A-Za-z0-9_-]{2,}\.(?:[a-z]{1,4}[0-9]?|json[lc]?|toml|proto|swift|scala|svelte|astro|patch|lock|mdx|ya?ml|gradle|graphql|tfvars)$`)
 
-// dotless are files whose names have no dot.
 var dotless = []string{"Makefile", "Dockerfile", "Taskfile", "Justfile", "Procfile", "Jenkinsfile", "Gemfile", "Rakefile", "Vagrantfile", "CODEOWNERS"}
 
 func isPath(word string) bool {
@@ -79,8 +77,8 @@ func isPath(word string) bool {
 	case extension.MatchString(base):
 		return !slices.Contains(notFiles, strings.ToLower(base)) && !strings.Contains(word, "()")
 	}
-	// The word is a directory, such as "internal/gen" or "migrations/". A single slash between two words, as in
-	// "and/or", makes no directory.
+	// The word is a directory, for example "internal/gen" or "migrations/". A single slash between two words,
+	// as in "and/or", makes no directory.
 	inner := strings.Trim(word, "/")
 	return len(inner) > 2 && (strings.HasSuffix(word, "/") || strings.Count(inner, "/") >= 1) && strings.ContainsFunc(inner, unicode.IsLetter) && !slices.Contains(notDirectories, strings.ToLower(inner))
 }
@@ -92,8 +90,8 @@ var (
 
 func cleanPath(p string) string { return strings.TrimPrefix(path.Clean(p), "./") }
 
-// isSymbol reports whether a word is a name that people do not use as a word: it has an inner capital, an underscore,
-// or digits after letters.
+// A word with an inner capital, an underscore, or digits after letters is a symbol, because people do not write
+// other words like this.
 func isSymbol(word string) bool {
 	if len(word) < 4 || !strings.ContainsFunc(word, unicode.IsLetter) || strings.Contains(word, "/") {
 		return false
@@ -118,24 +116,23 @@ func isSymbol(word string) bool {
 	return digits && !version.MatchString(word)
 }
 
-// version matches versions, sizes and times.
 var version = regexp.MustCompile(`^(?i:v?\d+(\.\d+)*[a-z]?|\d+(ms|s|m|h|k|kb|mb|gb|px|x|st|nd|rd|th)|(utf|sha|md|base|int|uint|float|x|amd|arm|h|mp|http)-?\d+|python\d(\.\d+)?|go1\.\d+)$`)
 
-// withSubcommand are programs whose first argument says what they do.
+// The first argument of these programs says what they do.
 var withSubcommand = []string{
 	"go", "git", "npm", "pnpm", "yarn", "bun", "cargo", "make", "just", "task", "docker", "kubectl", "helm", "terraform", "poetry", "pip", "uv",
 	"gradle", "gradlew", "mvn", "bundle", "rails", "mix", "dotnet", "composer", "deno", "npx", "bazel", "gh", "aws", "gcloud", "flyctl", "heroku", "alembic", "python", "python3", "node", "ruby", "systemctl",
 	"docker-compose", "nix", "rake", "swift", "flutter", "sbt", "lerna", "nx", "turbo", "ansible-playbook", "manage.py", "artisan", "php", "sh", "bash",
 }
 
-// beforeSubcommand are words that stand between a program and its subcommand, for example "exec" in "npm exec vitest".
+// These words stand between a program and its subcommand, for example "exec" in "npm exec vitest".
 var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
-// glance are programs that no rule is about, mostly because they only read.
+// No rule is about these programs, mostly because they only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
-// commandOf returns the part of a command line that says what it does, for example "npm run lint" for
-// "cd web && CI=1 npm run lint --fix". It returns "" if all programs are in glance.
+// commandOf returns the part of a command line that says what it does. For "cd web && CI=1 npm run lint --fix"
+// this is "npm run lint". If all programs are in glance, it returns "".
 func commandOf(line string) string {
 	for _, part := range commandSeparator.Split(line, -1) {
 		words := strings.Fields(part)
@@ -178,10 +175,10 @@ var (
 	assignmentWord   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// common are names of files that most directories have. Alone, they do not say which file is meant.
+// Most directories have files with these names. Alone, the name does not say which file is meant.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
-// means reports whether a statement that contains the name said is about the thing with the name used.
+// means reports whether a statement with the name said is about the thing with the name used.
 func means(said, used name) bool {
 	switch {
 	case said.kind == aPath && used.kind == aPath:

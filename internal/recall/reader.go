@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A reader keeps the index open for a while, because opening it takes longer than a lookup.
+// Opening the index takes longer than a lookup, so a reader keeps it open for a while.
 type reader struct {
 	mu    sync.Mutex
 	x     *index.Index
@@ -17,10 +17,9 @@ type reader struct {
 	close *time.Timer
 }
 
-// idle is how long the index stays open after a lookup. While it is open, some systems cannot replace its file.
+// While the index is open, some systems cannot replace its file.
 const idle = 20 * time.Second
 
-// use calls f with the index.
 func (r *reader) use(ctx context.Context, dir string, f func(*index.Index) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +44,6 @@ func (r *reader) use(ctx context.Context, dir string, f func(*index.Index) error
 	return err
 }
 
-// stop closes the index.
 func (r *reader) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

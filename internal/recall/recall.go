@@ -25,12 +25,11 @@ import (
 )
 
 const (
-	// within bounds the time for which a pass waits for the index. A fact that is found later goes to the next new
-	// content.
+	// within bounds a pass's wait for the index. A fact that is found later goes to the next new content.
 	within = 8 * time.Millisecond
 	// apart is the least number of passes between two lines.
 	apart = 4
-	// soon is the number of passes within which the model must follow a line. A later use of the line does not count.
+	// The model must follow a line within this number of passes. A later use of the line does not count.
 	soon = 6
 	// maxConsidered bounds the facts that are looked for in the prompt.
 	maxConsidered = 5
@@ -42,26 +41,23 @@ type Recaller struct {
 	reader reader
 }
 
-// Options configure a Recaller.
 type Options struct {
-	// Dir is the directory of the index. If it is "", nothing is delivered.
+	// If the index's directory Dir is "", nothing is delivered.
 	Dir        string
 	Store      *store.Store
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Within replaces the time for which a pass waits; 0 means 8 ms, and a negative value means that it does not wait.
+	// Within is how long a pass waits: 0 means 8 ms, and a negative value means no wait.
 	Within time.Duration
 }
 
-// New returns a recaller.
 func New(o Options) *Recaller { return &Recaller{Options: o} }
 
-// Close closes the index, if it is open. It is called when no lookup runs any longer.
+// Close is called when no lookup runs.
 func (r *Recaller) Close() { r.reader.stop() }
 
-// Feature attaches the recaller to the passes.
 func (r *Recaller) Feature() pass.Feature {
 	return pass.Feature{
 		Copied:  r.copyLines,
@@ -71,14 +67,12 @@ func (r *Recaller) Feature() pass.Feature {
 	}
 }
 
-// A told holds the lines that the model of a session has got.
 type told struct {
-	isRead bool
-	rows   []store.RecallRow
-	// unstored are the rows that no pass has stored yet.
+	isRead   bool
+	rows     []store.RecallRow
 	unstored []store.RecallRow
-	// asked maps each name that was looked up to the pass that did so. It spares lookups, because a session uses few
-	// files and commands, and most of them again and again.
+	// asked maps each name to the pass that looked it up. A session uses few files and commands, and most of
+	// them again and again, so asked saves lookups.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
@@ -86,8 +80,8 @@ type told struct {
 
 var lines = session.NewSlot[told]()
 
-// decide adds a line to the newest unit that the provider has not seen, if an earlier message knows something about the
-// new content. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
+// If an earlier message knows something about the new content, decide adds a line to the newest unit that the provider
+// has not seen. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
 func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if r.Dir == "" || s.Mode().IsSubagent || s.Row.Project == "" {
@@ -145,10 +139,9 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	}
 }
 
-// note returns a line in the form in which it stands at the end of a unit.
 func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
 
-// lookUp returns the facts about the cues of a pass. If an earlier pass did not wait for its facts, lookUp returns those.
+// If an earlier pass did not wait for its facts, lookUp returns those.
 func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
 	if t.pending == nil {
 		if len(cues) == 0 {
@@ -196,7 +189,7 @@ func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
 	return is
 }
 
-// id identifies what a fact says, so that a session gets the fact only once.
+// A session gets each fact only once, so id identifies what a fact says.
 func (f *fact) id() int64 {
 	h := fnv.New64a()
 	text := f.lead + " " + f.text
@@ -207,7 +200,7 @@ func (f *fact) id() int64 {
 	return int64(h.Sum64())
 }
 
-// wasAsked reports whether a name was looked up in one of the last passes, and notes that it is looked up now.
+// wasAsked also notes that the name is looked up now.
 func (t *told) wasAsked(n name, number int) bool {
 	const again = 50
 	at, ok := t.asked[n]
@@ -225,7 +218,7 @@ func (t *told) has(fact int64) bool {
 	return slices.ContainsFunc(t.rows, func(r store.RecallRow) bool { return r.Fact == fact })
 }
 
-// names returns, as a JSON array, the files and commands that a fact names, besides the one that it is about.
+// The JSON array holds the files and commands that a fact names, without the one that it is about.
 func (f *fact) names() string {
 	text := f.lead + " " + f.text
 	all := []string{}
@@ -259,7 +252,6 @@ func (t *told) follow(news []pipeline.New, directory string, number int) {
 	}
 }
 
-// isFollowed reports whether a call reads the message of a line, or uses a file or command that the line names.
 func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool {
 	if transcript.ToolName(p.Name) == transcript.ExpandTool {
 		var a struct {
@@ -281,7 +273,7 @@ func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool
 	return false
 }
 
-// copyLines copies the lines of the original to a fork, because the fork's units contain them.
+// The fork's units contain the lines of the original, so copyLines copies their rows.
 func (r *Recaller) copyLines(ctx context.Context, s *session.Session, original store.Key) error {
 	rows, err := r.Store.Recalls(ctx, original)
 	if err == nil {

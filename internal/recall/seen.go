@@ -8,10 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// same is the share of a statement's terms that a line must have, so that the line says the same.
+// A line that has this share of a statement's terms says the same.
 const same = 0.7
 
-// isSeen reports whether a text that the model sees says what a fact says. The text may be JSON.
+// visible is what the model sees, and may be JSON.
 func (f *fact) isSeen(visible []byte) bool {
 	if r := f.remedy; r != nil {
 		if r.command != "" && bytes.Contains(visible, []byte(r.command)) {
@@ -25,9 +25,9 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// says reports whether a line of a text says the same as a sentence. The line must have most of the sentence's terms,
-// all of those that are in asked, and some of the others. If a rule has no other terms, the line must be a rule, too:
-// otherwise a prompt that asks for the forbidden thing would count.
+// A line says the same as a sentence if it has most of the sentence's terms, all terms in asked, and some of
+// the others. A rule may have no other terms. Then the line must be a rule, too: otherwise a prompt that asks
+// for the forbidden thing would count.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
@@ -58,7 +58,7 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest returns the longest of those words of a sentence that have a meaning of their own.
+// longest leaves out the words that do not tell what a sentence is about.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {
@@ -68,7 +68,7 @@ func longest(sentence string) (word string) {
 	return word
 }
 
-// lineAround returns the line of a text, or of texts in JSON, that holds text[from:to]. A long line is cut.
+// The text may be JSON. A long line is cut.
 func lineAround(text []byte, from, to int) (start, end int) {
 	const most = 600
 	start, end = max(0, from-most), min(len(text), to+most)

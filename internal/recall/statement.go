@@ -8,26 +8,22 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A class says how much a statement binds the work that comes after it.
+// A class says how much a statement binds later work.
 type class uint8
 
 const (
 	// chatter is true for a moment only, for example a task, a question or a plan.
 	chatter class = iota
-	// detail is anything else.
 	detail
 	// finding says how something behaves, or why it failed.
 	finding
-	// decision says which way was chosen.
 	decision
-	// rule holds for all work that comes after it.
 	rule
-	// lifted says that an earlier statement no longer holds.
+	// lifted says that an earlier statement does not hold any longer.
 	lifted
 )
 
-// These patterns recognise the classes. A rule must be general: most sentences with "must" or "do not" are about the
-// task of the moment.
+// A rule must be general: most sentences with "must" or "do not" are about the task of the moment.
 var (
 	rulePattern = pattern(
 		`never|always|from now on|whenever|every time|each time|at all times|by hand|without asking|under no circumstances|no exceptions`,
@@ -44,7 +40,6 @@ var (
 	liftedPattern = pattern(
 		`no longer (applies|holds|needed|true|necessary|required|valid|the case|a problem|an issue)|not needed (any ?more|any longer)|is (fine|allowed|ok|okay|safe|possible) (now|again)|are (fine|allowed|ok|okay) (now|again)|(may|can) (now|again) (be )?|(allowed|permitted) again|forget (the|that|about|what)|ignore (the|that|my|what)|drop the rule|(rule|decision|convention|workaround|ban|restriction) .*(is|was|has been) (gone|lifted|dropped|obsolete|outdated|withdrawn|reverted|history|over)|(rule|ban|freeze|restriction|workaround) (is )?(over|lifted|gone)|we (reverted|dropped|withdrew|undid|gave up|moved away)|changed (my|our) mind|(is|was|were) reverted|obsolete|outdated|is over|not any ?more|any ?more\b.*(needed|necessary)|has been (removed|deleted|replaced|superseded|fixed)|was (removed|deleted|replaced|superseded)`,
 	)
-	// momentPattern limits a sentence to the task of the moment.
 	momentPattern = pattern(
 		`this time|for now|just now|right now|for the moment|today|tonight|tomorrow|this (morning|afternoon|week|step|commit|pr|change|session|task|turn|once|run)|in this (step|commit|pr|change|session|task|turn|branch|patch|refactoring|refactor)|until (i|we|then|tomorrow|monday|the)|yet|not now|later|currently|at the moment|next step|as a next|while (you|i|we) `,
 	)
@@ -61,7 +56,6 @@ func pattern(alternatives ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:^|[^\w])(?:` + strings.Join(alternatives, "|") + `)(?:$|[^\w])`)
 }
 
-// classify returns the class of a sentence.
 func classify(sentence string, who index.Role) class {
 	s := strings.TrimSpace(sentence)
 	isQuestion := strings.HasSuffix(s, "?")
@@ -93,11 +87,9 @@ func classify(sentence string, who index.Role) class {
 // reference matches words that point to the sentence before.
 var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they|the (root )?(cause|reason|culprit|workaround|fix|problem|solution)`)
 
-// A spoken is a sentence of a chunk. Its class is found out when it is needed, because most sentences are about
-// something else.
+// Most sentences are about something else, so a class is found out only when it is needed.
 type spoken struct {
-	text string
-	// before is the sentence before it in its line.
+	text    string
 	before  string
 	hit     *index.Hit
 	class   class
@@ -111,8 +103,8 @@ func (s *spoken) is() class {
 	return s.class
 }
 
-// lead returns the sentence before s, if s points back to it, names nothing itself, and is a finding, a decision or a
-// rule.
+// lead returns the sentence before s, if s points back to it, names nothing itself, and is a finding, a
+// decision or a rule.
 func (s *spoken) lead() string {
 	if s.before != "" && reference.MatchString(s.text) && s.is() > detail && s.is() != lifted && len(namesIn(s.text)) == 0 {
 		return s.before
@@ -120,7 +112,6 @@ func (s *spoken) lead() string {
 	return ""
 }
 
-// saidIn returns the sentences of chunks.
 func saidIn(hits []index.Hit) (all []spoken) {
 	for i := range hits {
 		before, line := "", 0
@@ -135,7 +126,7 @@ func saidIn(hits []index.Hit) (all []spoken) {
 	return all
 }
 
-// empty holds the stems of the words that do not tell what a sentence is about.
+// The words in empty do not tell what a sentence is about. empty holds their stems.
 var empty = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range terms.Of(`a an the this that these those it its is are was were be been being am do does did done doing has have had having
@@ -153,7 +144,7 @@ var empty = func() map[string]bool {
 // verb matches the word after which a rule says what holds for its subject.
 var verb = pattern(`must|may|should|shall|can|always|never|needs?|has to|have to|is|are|do not|don'?t|gets?|begin|belongs?|stays?`)
 
-// inOrder returns the terms of a text that say what it is about, in order.
+// inOrder returns the terms that say what a text is about, in order.
 func inOrder(text string) (all []string) {
 	last := -1
 	terms.Each(text, func(t []byte, at int) {
@@ -165,7 +156,7 @@ func inOrder(text string) (all []string) {
 	return all
 }
 
-// content returns the terms of a text that say what it is about, each once.
+// content returns the terms that say what a text is about, each once.
 func content(text string) (all []string) {
 	for _, t := range terms.Of(text) {
 		if !empty[t] && len(t) > 1 {

@@ -2,5 +2,5 @@
 
 package regular
 
-// openFlags is empty, because Windows has no named pipes in directories.
+// Windows has no named pipes in directories.
 const openFlags = 0

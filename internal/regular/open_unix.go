@@ -4,7 +4,6 @@ package regular
 
 import "syscall"
 
-// openFlags prevents an open from blocking: without O_NONBLOCK, opening a named
-// pipe waits until some program writes into it. (os.Root itself opens with
-// O_NOFOLLOW.)
+// Without O_NONBLOCK, opening a named pipe waits until some program writes into it. os.Root itself opens with
+// O_NOFOLLOW.
 const openFlags = syscall.O_NONBLOCK

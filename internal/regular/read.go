@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// ErrTooLarge is the error for a file that is larger than the caller's limit.
+// ErrTooLarge means that a file is larger than the caller's limit.
 var ErrTooLarge = errors.New("too large")
 
-// Read returns the content of a regular file. The path may lead through links. If the file is larger than limit
-// bytes, the error is ErrTooLarge.
+// Read returns the content of a regular file, also through links. If the file is larger than limit bytes, the
+// error is ErrTooLarge.
 //
-// Read reads no more bytes than the size of the file. The kernel's files in /proc say 0 bytes, and some of them
-// have no end (/proc/self/pagemap) or make the reader wait (/proc/kmsg). A repository can contain links to them.
+// Read reads no more bytes than the size of the file. The kernel's files in /proc say 0 bytes, and some of them have
+// no end (/proc/self/pagemap) or make the reader wait (/proc/kmsg). A repository can contain links to them.
 func Read(path string, limit int64) ([]byte, error) {
 	content, size, err := read(path, limit)
 	if err == nil && size > limit {

@@ -10,14 +10,12 @@ import (
 var (
 	// ErrNotRegular is the error for a directory, a named pipe, a device, or a link that Open must not follow.
 	ErrNotRegular = errors.New("not a regular file; replace it by a copy of the file")
-	// ErrReplaced is the error for a file that was replaced while it was opened.
-	// Opening it again opens the new one.
+	// ErrReplaced means that a file was replaced while it was opened. Opening it again opens the new one.
 	ErrReplaced = errors.New("replaced while it was opened")
 )
 
-// Open opens a regular file for reading. The caller has examined the file before: seen
-// describes it. If somebody has put a link or another file in its place since then, Open
-// fails with ErrReplaced.
+// Open opens a regular file for reading. seen describes the file as the caller has examined it. If a link or
+// another file has replaced it since then, Open fails with ErrReplaced.
 func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	if err := Check(seen); err != nil {
 		return nil, nil, err
@@ -39,8 +37,8 @@ func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, 
 	return f, opened, nil
 }
 
-// Check fails with ErrNotRegular, unless info describes a regular file. info must come
-// from Lstat, because Stat describes the target of a link.
+// Check fails with ErrNotRegular, unless info describes a regular file. info must come from Lstat, because Stat
+// describes the target of a link.
 func Check(info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():

@@ -12,24 +12,20 @@ import (
 const (
 	// summaryTokens is the assumed size of a summary of the harness.
 	summaryTokens = 1200
-	// cutResult is the size, in tokens, of a result that is cut to 2,000 characters.
+	// cutResult is the size, in tokens, of a result of 2,000 characters.
 	cutResult = 500
 )
 
-// An alone is a session as its harness would send it without magicctx, with the harness's own compaction. Up to the first
-// compaction, that is the unmodified session.
+// An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// compactions counts the compactions so far. The summary of the newest one stands for the first messages. from is
-	// their number.
+	// The summary of the newest compaction stands for the first messages. from is their number.
 	compactions, from int
-	// biller is the cache after the first compaction.
-	biller *biller
+	biller            *biller
 }
 
-// request returns the usage of a request, and of the compaction before it. compaction is zero if the prompt still fits.
-// plain is the usage of the unmodified request, and unseen the number of tokens in each prompt that the trace does not
-// show.
+// If the prompt still fits, compaction is zero. plain is the usage of the unmodified request. Each prompt has
+// unseen tokens that the trace does not show.
 func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
 	if a.from >= len(p.messages) {
 		a.compactions, a.from, a.biller = 0, 0, nil // the harness took the messages back, and the summary with them
@@ -60,7 +56,6 @@ func (a *alone) request(at int64, model string, r route.Route, p prompt, plain p
 	return usage, compaction
 }
 
-// summary returns the size of the summary.
 func (a *alone) summary() int {
 	if a.compactions == 0 {
 		return 0
@@ -68,7 +63,6 @@ func (a *alone) summary() int {
 	return summaryTokens
 }
 
-// prompt returns the prompt with the summary in the place of the first messages.
 func (a *alone) prompt(p prompt) prompt {
 	summary := render.WireMessage{Key: fmt.Sprint("summary ", a.compactions), Role: transcript.User, Blocks: []render.Block{{Kind: render.TextBlock, Text: fmt.Sprint("summary ", a.compactions)}}}
 	a.biller.sizes[summary.Hash()] = Sources{Text: summaryTokens}
@@ -88,7 +82,6 @@ func (a *alone) kept(messages []render.WireMessage, window int) int {
 	return i
 }
 
-// condensed returns the size of a message in the request for a summary.
 func condensed(m *render.WireMessage) (size int) {
 	for i := range m.Blocks {
 		part := sourcesOf(&render.WireMessage{Blocks: m.Blocks[i : i+1]})
@@ -100,11 +93,10 @@ func condensed(m *render.WireMessage) (size int) {
 // An Alone is the bill of the harness without magicctx, with its own compaction.
 type Alone struct {
 	Bill float64 `json:"bill"`
-	// Compactions counts the compactions. Their requests are part of Bill.
+	// Bill includes the requests of the compactions.
 	Compactions int `json:"compactions"`
 }
 
-// billAlone bills the pass as the harness alone would send it.
 func (p *player) billAlone(ses *session) {
 	pass := ses.pending
 	before := ses.alone.compactions

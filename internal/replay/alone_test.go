@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session of messages with T tokens each, in a window of 10 T. At $1 for each token, whether or not it is cached, and $2
-// for each token of an answer, the first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not fit. OpenCode
-// keeps a quarter of the window, so two messages: it summarises nine (9T, and a summary of $2 for each token), and sends
-// the summary with the other two. The next prompt that does not fit has the summary and nine messages.
+// A session has messages of T tokens each, in a window of 10 T. Each token of a prompt costs $1, and each token of an
+// answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not fit. OpenCode keeps a quarter
+// of the window, so two messages. It summarises nine (9T, and a summary of $2 for each token), and sends the summary
+// with the other two. The next prompt that does not fit has the summary and nine messages.
 func TestHarnessAloneCompacts(t *testing.T) {
 	text := strings.Repeat("word ", 1000)
 	size := tokens.Count(text)
@@ -51,12 +51,11 @@ func TestHarnessAloneCompacts(t *testing.T) {
 			t.Errorf("after %d messages: %d compactions, %d messages summarised, a bill of %.0f; want %+v", step.messages, a.compactions, a.from, bill, step)
 		}
 	}
-	// The harness has taken back everything, for example in a revert.
 	p.messages = nil
 	if send(); a.compactions != 0 || a.from != 0 {
 		t.Errorf("after a revert: %d compactions, %d messages summarised", a.compactions, a.from)
 	}
-	// Pi keeps more, so it has nothing to summarise here, and cannot help itself.
+	// Pi keeps more, so it has nothing to summarise here.
 	pi := &alone{of: transcript.CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000}}
 	for len(p.messages) < 11 {
 		send()

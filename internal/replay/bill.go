@@ -9,12 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// listPrice is used if the trace holds no prices. It is the list price of Anthropic's Sonnet models, in
-// $ per million tokens.
+// listPrice is the list price of Anthropic's Sonnet models, in $ per million tokens. It is used if the trace
+// holds no prices.
 var listPrice = schema.Price{Fresh: 3, Write: 3.75, Read: 0.30, Output: 15}
 
-// A biller simulates the provider's cache for one way of sending a session, for example with or without
-// magicctx.
+// A biller simulates the provider's cache for one way of sending a session, for example without magicctx.
 type biller struct {
 	cache promptcache.Cache
 	sizes map[render.Hash]Sources // the token counts of a message, by the hash of its wire bytes
@@ -24,11 +23,11 @@ func newBiller() *biller {
 	return &biller{sizes: make(map[render.Hash]Sources)}
 }
 
-// newestMarked is how many of the newest messages the harness marks with a cache breakpoint. It uses its
-// other breakpoints for the system prompt.
+// The harness marks this number of the newest messages with a cache breakpoint. It uses its other breakpoints
+// for the system prompt.
 const newestMarked = 2
 
-// A prompt is the content of one request, except the definitions of tools.
+// A prompt leaves out the definitions of tools.
 type prompt struct {
 	system   []string
 	messages []render.WireMessage
@@ -36,9 +35,9 @@ type prompt struct {
 	head int
 }
 
-// request returns the usage that the provider would report for a prompt sent at the given time, and the sources of
-// the prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness does: on the
-// system prompt and on the newest messages. If a breakpoint is left over, it goes on the head's acknowledgement.
+// request returns the usage that the provider would report, and the sources of the prompt. Both have the same
+// sum. If the route has breakpoints, request sets them as the harness does: on the system prompt and on the
+// newest messages. If one is left over, it is set on the head's acknowledgement.
 func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}
@@ -68,7 +67,6 @@ func (b *biller) request(at int64, model string, r route.Route, p prompt) (promp
 	return b.cache.Account(at, model, blocks), from
 }
 
-// size counts the tokens of a message, and caches the result.
 func (b *biller) size(w *render.WireMessage) Sources {
 	h := w.Hash()
 	s, ok := b.sizes[h]

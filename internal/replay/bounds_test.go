@@ -27,7 +27,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Once, a file that had lost its end was replayed as one pass, with exit code 0 and without a warning.
+// The bug: a file that had lost its end was replayed as one pass, with exit code 0 and without a warning.
 func TestB9TruncatedTraceIsNamed(t *testing.T) {
 	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
 	if err != nil {
@@ -52,7 +52,7 @@ func TestB9TruncatedTraceIsNamed(t *testing.T) {
 	}
 }
 
-// Once, one MB of gzip took 4.7 GB of memory.
+// The bug: one MB of gzip took 4.7 GB of memory.
 func TestB9CompressedBombIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -82,8 +82,8 @@ func TestB9CompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// Once, a message with five million empty parts, which are 17 kB of gzip, took 5 GB of memory. A replay decodes messages
-// before its host does.
+// The bug: a message with five million empty parts, which are 17 kB of gzip, took 5 GB of memory. A replay
+// decodes messages before its host does.
 func TestTraceBoundsMessagesAndParts(t *testing.T) {
 	for _, c := range []struct{ attachment, want string }{
 		{`[{"info":{"id":"m","role":"user"},"parts":[` + strings.Repeat("{},", schema.MaxParts) + `{}]}]`, "step 2 (session/transform): message 1 of the array has 20001 parts, and at most 20000"},
@@ -100,7 +100,7 @@ func TestTraceBoundsMessagesAndParts(t *testing.T) {
 	}
 }
 
-// Once, a number that no shim sends made the replay panic.
+// The bug: a number that no shim sends made the replay panic.
 func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 	for _, c := range []struct{ name, old, nonsense string }{
 		{"negative keep", `"base":0,"keep":0`, `"base":1,"keep":-1`},
@@ -120,7 +120,6 @@ func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 			t.Errorf("%s: replayed without an error", c.name)
 		}
 	}
-	// A time far in the past or the future must not be an error.
 	for _, at := range []string{"-1", "-9223372036854775808", "9223372036854775807"} {
 		if _, err := Run(t.Context(), strings.NewReader(hello+strings.Replace(first, `"at":2000`, `"at":`+at, 1)), Options{}); err != nil {
 			t.Errorf("a frame at %s: %v", at, err)
@@ -130,22 +129,20 @@ func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 
 var discard = slog.New(slog.DiscardHandler)
 
-// A world is a running host with its store, to which harnesses connect.
 type world struct {
 	t      *testing.T
 	clock  *clock.Manual
 	store  *store.Store
 	server *rpc.Server
 	config schema.Config
-	// agent answers for the hidden agents of the harnesses. If it is nil, the harnesses have no agents. shown
-	// receives the notices to the user.
+	// agent answers for the hidden agents. If agent is nil, the harnesses have no agents. shown receives the
+	// notices to the user.
 	agent func(schema.AgentRunParams) schema.AgentRunResult
 	shown chan schema.NotifyShowParams
 }
 
 func newWorld(t *testing.T) *world { return newWorldWith(t, nil) }
 
-// newWorldWith returns a world with a historian, unless agent is nil.
 func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRunResult) *world {
 	t.Helper()
 	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
@@ -167,7 +164,6 @@ func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRu
 	return w
 }
 
-// dial opens a connection to the host.
 func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	near, far := rpc.Pipe()
 	served := make(chan struct{})
@@ -179,7 +175,7 @@ func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// A fakeShim is a harness with one connection. If it records a trace, the trace is complete after stop.
+// If a fakeShim records a trace, the trace is complete after stop.
 type fakeShim struct {
 	world   *world
 	client  *rpc.Client
@@ -231,7 +227,6 @@ func (w *world) connect(isTraced bool) *fakeShim {
 	return s
 }
 
-// trace adds a bridge with a recorder to a connection.
 func (w *world) trace(host io.ReadWriteCloser) (shim io.ReadWriteCloser, stop func() []byte) {
 	w.t.Helper()
 	dir := w.t.TempDir()
@@ -262,7 +257,6 @@ func (w *world) trace(host io.ReadWriteCloser) (shim io.ReadWriteCloser, stop fu
 	}
 }
 
-// A conversation is the array of a session.
 type conversation struct {
 	id       string
 	messages []json.Value
@@ -274,7 +268,6 @@ func (c *conversation) user(text string) {
 		c.id, n, c.id, 1000+n, c.id, n, text)))
 }
 
-// turn adds a turn with a tool whose output is long.
 func (c *conversation) turn() {
 	c.user("go on")
 	n := len(c.messages)
@@ -282,7 +275,6 @@ func (c *conversation) turn() {
 		c.id, n, c.id, 1000+n, 1000+n, 300*n, c.id, n, c.id, n, n, strings.Repeat("word ", 500))))
 }
 
-// pass runs a transform as a shim does, and keeps the answer.
 func (s *fakeShim) pass(c *conversation) {
 	s.world.t.Helper()
 	s.world.clock.Set(s.world.clock.Now() + 10_000)
@@ -302,7 +294,6 @@ func (s *fakeShim) pass(c *conversation) {
 	s.answers = append(s.answers, m)
 }
 
-// measure reports the usage of the newest pass's request.
 func (s *fakeShim) measure(c *conversation) {
 	s.world.t.Helper()
 	event := fmt.Sprintf(`{"type":"message.updated","properties":{"sessionID":%q,"info":{"id":"%s-m%03d","sessionID":%q,"role":"assistant","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"claude-sonnet-4","finish":"stop","tokens":{"input":%d,"output":5,"cache":{"read":0,"write":0}}}}}`,
@@ -313,9 +304,9 @@ func (s *fakeShim) measure(c *conversation) {
 	}
 }
 
-// Some traces begin in the middle of a session, or record a second harness of the same host. Once, they were
-// replayed without a window and without a history, so the replay showed no busts where the session had three. Each
-// pass of the replay must decide as the recorded host did.
+// Some traces begin in the middle of a session, or record a second harness of the same host. The bug: they were
+// replayed without a window and without a history, and showed no busts where the session had three. Each pass
+// of the replay must decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
@@ -363,7 +354,6 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 			t.Errorf("%s: decisions (-recorded +replayed):\n%s", c.name, diff)
 		}
 		s := report.Summary()
-		// The scripted usage grows above the window, so this test ignores overflows.
 		if s.Findings() > len(s.Overflows) || len(s.Missing) > 0 {
 			t.Errorf("%s: missing %q, %d unexplained, %v", c.name, s.Missing, s.UnexplainedBusts, s.InvariantViolations)
 		}
@@ -375,7 +365,6 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 	}
 }
 
-// gist returns the parts of the answers that do not depend on the process: verdict, cause, wire and edits.
 func gist(answers []schema.WireMutation) []string {
 	var all []string
 	for _, m := range answers {
@@ -384,7 +373,6 @@ func gist(answers []schema.WireMutation) []string {
 	return all
 }
 
-// wires replays a trace and returns its answers.
 func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	t.Helper()
 	var answers []schema.WireMutation
@@ -395,9 +383,8 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	return answers, report
 }
 
-// The export before the first pass contains the configuration. If the harness asks for a system prompt before
-// the first pass, the replay needs the configuration for it: otherwise the guidance would change at the
-// second request.
+// The export before the first pass contains the configuration. If the harness asks for a system prompt earlier,
+// the replay needs the configuration for it: otherwise the guidance would change at the second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

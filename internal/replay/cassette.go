@@ -12,18 +12,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These limits bound the content that a cassette keeps of a trace, because a trace may come from anybody. A
-// session of several months has some thousand runs, and no shim can send an answer longer than one frame.
+// A trace may come from anybody, so the content of a cassette is limited. A session of several months has some
+// thousand runs, and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
 	maxAnswerBytes = schema.MaxBodyBytes
 )
 
-// A takeKey identifies a question to a hidden agent by the agent, the model and the prompts. The name, title
-// and time limit of the run are not part of it.
+// A takeKey identifies a question by the agent, the model and the prompts, and not by the name, title or time
+// limit of the run.
 type takeKey [sha256.Size]byte
 
-// keyOf returns the key of the params of an agent/run.
 func keyOf(params json.Value) (takeKey, error) {
 	var p schema.AgentRunParams
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -38,20 +37,19 @@ func keyOf(params json.Value) (takeKey, error) {
 
 // A take is a recorded question to a hidden agent, with its answer.
 type take struct {
-	// result is the recorded result. If the shim answered with an error, failure is the error's message;
-	// otherwise it is "".
+	// If the shim answered with an error, failure is the error's message.
 	result  json.Value
 	failure string
-	// isWithdrawn is true if the recorded host sent agent/abort.
+	// The recorded host sent agent/abort.
 	isWithdrawn bool
 	// title names the task of the run. isAsked is true after the replay's host has asked the question.
 	title   string
 	isAsked bool
-	// due is closed when the replay reaches the answer. If the trace ends first, it stays open.
+	// due is closed when the replay reaches the answer. If the trace ends first, due stays open.
 	due chan struct{}
 }
 
-// answer returns the recorded answer. The replay must have reached it.
+// answer is called when the replay has reached the recorded answer.
 func (t *take) answer() (schema.AgentRunResult, error) {
 	var r schema.AgentRunResult
 	switch {
@@ -63,34 +61,31 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// A host withdraws a run for one of two reasons. One is that a pass or a command ended the run. The replay repeats
-	// passes and commands, so its host has also withdrawn the run, and does not wait for this answer. The other reason
-	// is that the run's time was over.
+	// A pass or a command may end a run. The replay repeats passes and commands, so its host has then withdrawn
+	// the run, too, and does not wait for this answer. So only the end of the run's time is left as a reason.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
 	return r, nil
 }
 
-// A cassette holds the recorded answers of hidden agents, and plays each one at its recorded place among the
-// shim's steps. So each publication of history comes between the same passes as in the recording.
+// A cassette plays each recorded answer at its recorded place among the shim's steps. So each publication of
+// history comes between the same passes as in the recording.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. Among equal questions, the recorded
-	// order counts.
-	takes map[takeKey][]*take
-	// recorded are all takes, in the recorded order.
+	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded order.
+	takes    map[takeKey][]*take
 	recorded []*take
 	// working is the number of background jobs of the host that may ask. waiting holds the contexts of the
 	// questions whose answers are not due yet.
 	working int
 	waiting map[*take]context.Context
-	// changed is closed and replaced whenever working or waiting changes.
+	// Each change of working or waiting closes changed and replaces it.
 	changed chan struct{}
-	// asked counts the host's questions. missed are the questions that the trace does not contain.
+	// The trace does not contain the questions in missed.
 	asked  int
 	missed []MissedRun
-	// live answers instead of the takes, unless it is nil.
+	// If live is not nil, it answers instead of the takes.
 	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 
@@ -100,10 +95,8 @@ func newCassette() *cassette {
 	return &cassette{takes: make(map[takeKey][]*take), waiting: make(map[*take]context.Context), changed: make(chan struct{})}
 }
 
-// hasTakes reports whether the trace contains questions to hidden agents.
 func (c *cassette) hasTakes() bool { return len(c.takes) > 0 }
 
-// canAnswer reports whether a hidden agent may be asked.
 func (c *cassette) canAnswer() bool { return c.live != nil || c.hasTakes() }
 
 // stir wakes settle. The caller holds mu.
@@ -112,10 +105,8 @@ func (c *cassette) stir() {
 	c.changed = make(chan struct{})
 }
 
-// Begin implements agent.Cassette.
 func (c *cassette) Begin() { c.work(1) }
 
-// End implements agent.Cassette.
 func (c *cassette) End() { c.work(-1) }
 
 func (c *cassette) work(change int) {
@@ -125,8 +116,8 @@ func (c *cassette) work(change int) {
 	c.stir()
 }
 
-// errNotRecorded does not name the question. A host looks for words in an error to find out whether the
-// provider was overloaded, and a question's name could contain such a word.
+// A host looks for words in an error to find out whether the provider was overloaded. A question's name could
+// contain one of these words, so errNotRecorded does not name the question.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements agent.Cassette. It waits until the replay reaches the recorded answer.
@@ -153,7 +144,6 @@ func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.Age
 	}
 }
 
-// ask returns the take of a question.
 func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, error) {
 	params, err := json.Marshal(p) // the trace holds encoded questions, and bytes that are not UTF-8 do not survive the encoding
 	if err != nil {
@@ -182,7 +172,6 @@ func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, err
 	return t, nil
 }
 
-// play marks an answer as due.
 func (c *cassette) play(t *take) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,8 +179,7 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits until the host has finished all background work that it can do now. Each job has then ended, or
-// waits for an answer that is not due yet.
+// settle waits until each background job of the host has ended, or waits for an answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()
@@ -206,8 +194,7 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// untilQuiet returns nil if no background job of the host can continue. Otherwise it returns a channel that
-// is closed at the next change.
+// If no background job can continue, untilQuiet returns nil. Otherwise the channel is closed at the next change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +210,6 @@ func (c *cassette) untilQuiet() <-chan struct{} {
 	return c.changed
 }
 
-// unasked returns the recorded questions that the host has not asked.
 func (c *cassette) unasked() (all []*take) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

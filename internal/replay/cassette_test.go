@@ -18,18 +18,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// historyTrace is a session of a real OpenCode with a historian.
 const historyTrace = "history.jsonl.gz"
 
-// A recordedRun is a question of the historian in a trace, with its answer.
 type recordedRun struct {
 	title string
 	// before is the number of passes before the answer, and asked the number before the question.
 	before, asked int
 }
 
-// runsOf reads the questions of a trace from its frames. It returns the answered questions, and the number of
-// questions that had no answer when the session ended.
 func runsOf(t *testing.T, trace []byte) (runs []recordedRun, unanswered int) {
 	t.Helper()
 	open := make(map[string]recordedRun)
@@ -72,7 +68,7 @@ func mustRun(t *testing.T, trace []byte, o Options) Summary {
 	return report.Summary()
 }
 
-// Once, a replay had no historian. So it showed no publication, and its prompts had no head.
+// The bug: a replay had no historian. So it showed no publication, and its prompts had no head.
 func TestReplayPlaysTheRecordedHistorian(t *testing.T) {
 	trace := bytes.Join(plain(t, historyTrace), nil)
 	runs, unanswered := runsOf(t, trace)
@@ -94,7 +90,6 @@ func TestReplayPlaysTheRecordedHistorian(t *testing.T) {
 	}
 }
 
-// wiresOf returns the wire tokens in the recorded host's answers.
 func wiresOf(t *testing.T, steps []step) (all []string) {
 	t.Helper()
 	for _, s := range steps {
@@ -110,8 +105,8 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 	return all
 }
 
-// checkPublishes asserts that the first pass after each recorded answer is the first one to see a
-// publication, and that this publication covers the messages in the question.
+// The first pass after each recorded answer must be the first to see a publication, which covers the messages
+// in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -127,7 +122,7 @@ func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	}
 }
 
-// checkFolds asserts that each fold has a reason, and that compartments are the largest part of its head.
+// Each fold has a reason, and compartments are the largest part of its head.
 func checkFolds(t *testing.T, s Summary) {
 	t.Helper()
 	if len(s.Folds) == 0 || s.Folds[0].Reason != "first-head" {
@@ -143,7 +138,7 @@ func checkFolds(t *testing.T, s Summary) {
 	}
 }
 
-// reportOf returns a summary as JSON, without the times, because these depend on the machine.
+// The times depend on the machine, so reportOf leaves them out.
 func reportOf(t *testing.T, s Summary) string {
 	t.Helper()
 	s.HostMS = Times{}
@@ -185,8 +180,8 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// During a wrap-up, a command and not a pass causes the questions to the historian. The prompts contain
-// characters that JSON has to escape.
+// A command, and not a pass, starts a wrap-up's questions to the historian. The prompts contain characters that
+// JSON has to escape.
 func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
@@ -233,8 +228,7 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns the trace with some lines changed. It passes only the lines of agents to edit, and replaces
-// each of them with the lines that edit returns.
+// edited replaces each line of an agent with the lines that edit returns.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)
@@ -258,7 +252,7 @@ func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte
 	return all
 }
 
-// An older trace has no recorded runs. It is replayed as before, without a historian.
+// An older trace has no recorded runs. It is replayed without a historian.
 func TestWithoutRecordedRunsThereIsNoHistorian(t *testing.T) {
 	s := mustRun(t, edited(t, func(bool, []byte) []byte { return nil }), Options{})
 	if s.AskedRuns != 0 || len(s.Missing) > 0 || len(s.Publishes) > 0 || len(s.Folds) > 0 {
@@ -293,8 +287,8 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 }
 
-// After /compact of OpenCode, a replay cannot read the older messages, so its host begins no run. Once, a replay showed 2
-// runs instead of the 9 of the session, and called the trace complete (L1).
+// After /compact of OpenCode, a replay cannot read the older messages, so its host begins no run. The bug: a
+// replay showed 2 runs instead of the 9 of the session, and called the trace complete (L1).
 func TestQuestionThatOnlyTheSessionAskedIsNamed(t *testing.T) {
 	trace := edited(t, func(isQuestion bool, line []byte) []byte {
 		if !isQuestion {
@@ -315,7 +309,7 @@ func TestQuestionThatOnlyTheSessionAskedIsNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anybody, so garbage in it must not do more than make a run fail.
+// A trace may come from anybody, so garbage in it may only make a run fail.
 func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	if isRace {
 		t.Skip("takes minutes under the race detector")
@@ -367,7 +361,7 @@ func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	}
 }
 
-// A run that was still under way when the recording ended has no answer.
+// A run that was active when the recording ended has no answer.
 func TestRunWithoutAnAnswerWaitsToTheEnd(t *testing.T) {
 	const end = "the recording ends here"
 	before, _, _ := bytes.Cut(edited(t, func(isQuestion bool, line []byte) []byte {
@@ -389,7 +383,6 @@ func runOf(prompt string) schema.AgentRunParams {
 	return schema.AgentRunParams{Run: "run_7", Title: "any", Agent: "a", Model: "p/m", System: "s", Prompt: prompt, TimeoutMS: 5}
 }
 
-// cassetteOf returns a cassette of these answered questions.
 func cassetteOf(t *testing.T, prompts ...string) (c *cassette, takes []*take) {
 	t.Helper()
 	tr := &trace{cassette: newCassette()}
@@ -445,8 +438,7 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay continues only when the host has no more work to do. No answer is given before its place in
-// the trace.
+// The replay continues only when the host has no more work. No answer is given before its place in the trace.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -492,9 +484,8 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The replay repeats
-// the first kind itself. So if the replay waits for the answer, a recorded failure is a timeout. An answer without a
-// failure stays as it is.
+// The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The
+// replay repeats the first kind. So if the replay waits for the answer, a recorded failure is a timeout.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}
@@ -514,7 +505,7 @@ func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	}
 }
 
-// The number of questions that a trace can hold is bounded, but high enough for a session of several months.
+// The number of questions in a trace is limited, but high enough for a session of several months.
 func TestRecordedRunsAreBounded(t *testing.T) {
 	tr := &trace{cassette: newCassette()}
 	runs := newRecordedRuns(tr)

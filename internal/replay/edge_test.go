@@ -48,8 +48,8 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	}
 }
 
-// The first pass for the other model is hard, even though its wire extends the last one, because that model's
-// provider has nothing cached.
+// That model's provider has nothing cached. So the first pass for the other model is hard, even though its wire
+// extends the last one.
 func TestOtherModelIsHardBothWays(t *testing.T) {
 	var models []string
 	for _, p := range replayOf(t, edgeTrace).Detail {
@@ -62,8 +62,8 @@ func TestOtherModelIsHardBothWays(t *testing.T) {
 	}
 }
 
-// A fork is a separate session that begins with the messages of its original. The provider has that prefix
-// cached, and a steady pass sends it again. The original does not change.
+// A fork begins with the messages of its original. The provider has that prefix cached, and a steady pass sends
+// it again. The original does not change.
 func TestForksLeaveTheirOriginalAlone(t *testing.T) {
 	firsts := map[string]int{}
 	before := ""
@@ -87,7 +87,6 @@ func TestForksLeaveTheirOriginalAlone(t *testing.T) {
 	}
 }
 
-// The edge trace is useful only if it contains the scenes for which it was recorded.
 func TestEdgeTraceHoldsItsScenes(t *testing.T) {
 	content := bytes.Join(plain(t, edgeTrace), nil)
 	for _, scene := range []struct{ name, trace string }{
@@ -109,7 +108,6 @@ func TestEdgeTraceHoldsItsScenes(t *testing.T) {
 	}
 }
 
-// replayed caches replays with the recorded usage, which several tests share.
 var replayed = map[string]Summary{}
 
 func replayOf(t *testing.T, name string) Summary {
@@ -122,8 +120,8 @@ func replayOf(t *testing.T, name string) Summary {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	// The pressure in these scenes comes from the usage that the scripted provider reported. The prompts
-	// themselves stay far below the window.
+	// The pressure in these scenes comes from the scripted provider's usage. The prompts themselves stay far
+	// below the window.
 	report, err := Run(t.Context(), f, Options{AsRecorded: true})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +130,7 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// If a pass has weighed a bust and put it off, the report shows this, with the price.
+// If a pass has decided against a bust for its price, the report shows this.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// publishedSince returns the publications of a session since the last call, oldest first.
 func (p *player) publishedSince(ctx context.Context, ses *session, id string) ([]schema.HistoryPublish, error) {
 	runs, err := p.store.Runs.Of(ctx, store.HistorianOf(store.Key{Harness: string(p.trace.harness), Session: id}), 0)
 	if err != nil {

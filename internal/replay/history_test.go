@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// publish stores a compartment of the first n messages of a conversation.
 func (w *world) publish(c *conversation, n int) {
 	w.t.Helper()
 	key := store.Key{Harness: "opencode", Session: c.id}
@@ -38,7 +37,6 @@ func (w *world) publish(c *conversation, n int) {
 	}
 }
 
-// keyOfMessage returns the key of a message.
 func keyOfMessage(t *testing.T, c *conversation, ordinal int) string {
 	t.Helper()
 	_, codec, err := harnessOf([]byte(`{"harness":"opencode"}`))
@@ -49,7 +47,7 @@ func keyOfMessage(t *testing.T, c *conversation, ordinal int) string {
 	return m.Key
 }
 
-// Once, the unmodified session was replayed without the messages that a head covers, so it looked cheaper
+// The bug: the unmodified session was replayed without the messages that a head covers, so it looked cheaper
 // than it was. In magicctx's prompt, the head is a separate section.
 func TestReplayTellsFoldsAndSections(t *testing.T) {
 	w := newWorld(t)

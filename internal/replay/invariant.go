@@ -20,17 +20,15 @@ const (
 
 var dropText = regexp.MustCompile(`^\[dropped §\d+§\]$`)
 
-// observation holds the inputs of one pass's checks.
 type observation struct {
 	verdict schema.Verdict
-	// grew is true if the recorded array only grew since the previous pass.
+	// The recorded array only grew since the previous pass.
 	grew          bool
 	before, after []render.Rendered
 	// dropped holds the placeholders that the session has shown so far, for example `[dropped §12§]`.
 	dropped map[string]bool
 }
 
-// broken returns the names of the invariants that a pass violates.
 func broken(o observation) []string {
 	hit := make(map[string]bool)
 	if o.verdict == schema.Steady && o.grew && commonPrefix(o.before, o.after) < visible(o.before) {
@@ -80,7 +78,6 @@ func checkMessage(r *render.Rendered, o observation, hit map[string]bool) {
 	}
 }
 
-// holds reports whether one of the blocks has the same content as b.
 func holds(blocks []render.Block, b *render.Block) bool {
 	for i := range blocks {
 		if blocks[i].Kind == b.Kind && blocks[i].Text == b.Text && string(blocks[i].Signature) == string(b.Signature) {
@@ -90,7 +87,6 @@ func holds(blocks []render.Block, b *render.Block) bool {
 	return false
 }
 
-// visible returns the number of messages that the provider sees.
 func visible(all []render.Rendered) int {
 	n := 0
 	for i := range all {
@@ -101,7 +97,6 @@ func visible(all []render.Rendered) int {
 	return n
 }
 
-// commonPrefix returns how many visible messages at the start of the two wires are equal.
 func commonPrefix(a, b []render.Rendered) int {
 	n, j := 0, 0
 	for i := range a {

@@ -17,7 +17,6 @@ func thought(s, signature string) render.Block {
 	return render.Block{Kind: render.ReasoningBlock, Text: s, Signature: json.Value(signature)}
 }
 
-// sent returns a message with its raw blocks and the blocks of its wire.
 func sent(key string, role transcript.Role, raw []render.Block, wire ...render.Block) render.Rendered {
 	return render.Rendered{
 		Raw:  render.WireMessage{Key: key, Role: role, Blocks: raw},
@@ -75,7 +74,7 @@ func TestBrokenInvariantsAreNamed(t *testing.T) {
 	}
 }
 
-// A placeholder that an earlier pass has shown is not a new drop.
+// If an earlier pass has shown a placeholder, it is no new drop.
 func TestADropStaysOnSteadyPasses(t *testing.T) {
 	dropped := map[string]bool{}
 	wire := []render.Rendered{sent("u", transcript.User, []render.Block{text("x")}, text("[dropped §1§]"))}

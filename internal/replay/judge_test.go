@@ -16,15 +16,14 @@ import (
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
 
-// judgedEvery sets, for each trace, how often the judge checks a pass that changes nothing, for example
-// every fifth time. Such passes differ only in their tails.
+// Passes that change nothing differ only in their tails. With 5, for example, the judge checks every fifth of them.
 var judgedEvery = map[string]int{
 	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25, "opencode2.jsonl.gz": 5,
 }
 
-// The judge checks each pass that changes something, the last pass of each session, and some passes in
-// between. None of their wires may break a rule of the provider that the raw array keeps.
+// The judge checks each pass that changes something, the last pass of each session, and some others. None of
+// their wires may break a rule of the provider that the raw array keeps.
 func TestJudgeTraces(t *testing.T) {
 	j := judge.Needs(t)
 	all := anyways()

@@ -15,28 +15,26 @@ import (
 const (
 	// markStep is the distance between the chosen mark and its neighbours, in percentage points.
 	markStep = 5
-	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark stays at
-	// least 5 points below it.
+	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark stays at least 5
+	// points below it.
 	minHighMark, maxHighMark = 20, 80
 	maxLowMark               = 75
 )
 
-// Marks are a setting of the dial, and a high and a low mark in percent of the window. The dial is the configuration's
-// key spending. Low is 0 if passes choose the low mark by price.
+// Marks are a setting of the dial (the configuration's key spending), with a high and a low mark in percent of
+// the window. If passes choose the low mark by price, Low is 0.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
 	Low      float64         `json:"low"`
-	// Chosen is true if these are the dial and the marks of the configuration.
-	Chosen bool `json:"chosen,omitzero"`
+	Chosen   bool            `json:"chosen,omitzero"`
 }
 
-// String returns the marks as in "spending balanced, high mark 65%, low mark auto".
+// String returns, for example, "spending balanced, high mark 65%, low mark auto".
 func (m Marks) String() string {
 	return fmt.Sprintf("spending %s, high mark %.0f%%, low mark %s", m.Spending, m.High, m.LowText())
 }
 
-// LowText returns the low mark as text. It is "auto" if passes choose the low mark by price.
 func (m Marks) LowText() string {
 	if m.Low == 0 {
 		return "auto"
@@ -51,22 +49,19 @@ type MarksBill struct {
 	Tokens Tokens `json:"tokens"`
 	// Bill includes the historian's runs: a setting with more runs has smaller prompts.
 	Bill float64 `json:"bill"`
-	// Removed is the size of what busts removed, and Reread is the size of the removed part that the model soon read
-	// again. Both are in tokens.
+	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`
 	Reread  int `json:"rereadTokens"`
-	// MissedRuns counts the questions to hidden agents that the trace does not contain. If the marks differ
-	// from the recorded ones, the host asks the historian at other times.
+	// MissedRuns counts the questions to hidden agents that the trace does not contain. With other marks, the
+	// host asks the historian at other times.
 	MissedRuns int `json:"missedRuns,omitzero"`
 }
 
-// chosen returns the marks of a configuration.
 func chosen(c schema.Config) Marks {
 	high, _ := config.Threshold(c, "", "", 0)
 	return Marks{Spending: c.Spending, High: high, Low: c.LowMarkPercentage, Chosen: true}
 }
 
-// others returns the other settings of the dial at the same marks.
 func (m Marks) others() []Marks {
 	var all []Marks
 	for _, s := range schema.Spendings {
@@ -77,8 +72,8 @@ func (m Marks) others() []Marks {
 	return all
 }
 
-// neighbours returns the marks one step around m, at the same setting of the dial. If passes choose the low mark
-// by price, low is the average of these choices in percent, or 0 if no pass had to choose.
+// If passes choose the low mark by price, low is the average of these choices in percent, or 0 if no pass had
+// to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
@@ -97,8 +92,7 @@ func (m Marks) neighbours(low float64) []Marks {
 	return all
 }
 
-// meanLow returns the average low mark of a replay's busts, in whole percent of the window. If no bust had a
-// low mark, it returns 0.
+// meanLow returns the average low mark of a replay's busts, in whole percent of the window, or 0.
 func meanLow(passes []*Pass) float64 {
 	sum, busts := 0.0, 0
 	for _, p := range passes {
@@ -124,12 +118,12 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// Near returns the other settings of the dial, and marks near the chosen ones. low is the average low mark of the busts.
+// Near returns the other settings of the dial, and marks near the chosen ones. low is the average low mark of
+// the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }
 
-// gridStep is the distance between the high marks of Grid, in percentage points.
 const gridStep = 15
 
 // Grid returns each setting of the dial at the chosen high mark, and at a lower and a higher one.
@@ -146,11 +140,10 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 	return all
 }
 
-// RunMarks replays a trace at other marks: Near or Grid names them. The chosen marks are those of o.Config or of the
-// recorded configuration, with o.Marks. Their bill comes first. RunMarks takes it from `own`, the
-// summary of a replay with o. RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
-// The recorded usage belongs to the recorded marks, so RunMarks ignores o.AsRecorded, and `own` must not come from a
-// replay with AsRecorded.
+// RunMarks replays a trace at the marks that others (Near or Grid) returns for the chosen ones. The bill of the
+// chosen marks comes first, from `own`, the summary of a replay with o. RunMarks calls open once for each run.
+// o.Progress counts the steps of all runs together. The recorded usage belongs to the recorded marks, so
+// RunMarks ignores o.AsRecorded, and `own` must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options, others func(chosen Marks, low float64) []Marks) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

@@ -52,8 +52,8 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// A low mark below the one that the price chooses makes busts deeper. A high mark that the session
-// never reaches costs the same as an unmodified prompt.
+// A low mark below the one that the price chooses makes busts deeper. A high mark that the session never
+// reaches costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50
@@ -100,7 +100,6 @@ func TestMarksCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A setting with more runs of the historian has smaller prompts, so its bill must include the runs.
 func TestBillAtMarksIncludesTheHistorian(t *testing.T) {
 	s := Summary{Bill: 2, Saved: map[string]schema.Saving{"one": {Historian: 0.5}, "other": {Historian: 0.25}}}
 	if got := billAt(Marks{}, s).Bill; got != 2.75 {

@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An anyway describes a replay of a trace under conditions other than the recorded ones.
 type anyway struct {
 	trace, mode, profile string
 	window               int
@@ -27,10 +26,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles. Otherwise
-// they are all combinations of the short trace, every fourth one of the other traces, two of the long trace and one of
-// Pi's. The trace with a historian has two combinations, in which the host asks questions that the trace does not
-// contain. The windows are so small that pressure rises again and again.
+// With -whole, anyways returns all traces in all modes with all profiles. Otherwise it returns all combinations
+// of the short trace, two of the long trace and one of Pi's. Of the other traces, it returns every fourth
+// combination. The trace with a historian has two combinations, in which the host asks questions that the trace
+// does not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -57,8 +56,8 @@ func anyways() []anyway {
 	return all
 }
 
-// In every mode, for every provider and window: each bust has a reason, no provider would refuse a wire, each
-// pressure episode has at most one bust of the host, and space is freed when it is needed.
+// In every mode, for every provider and window: each bust has a reason, and no provider would refuse a wire.
+// Each pressure episode has at most one bust of the host, and space is freed when it is needed.
 func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
 	if isRace {
@@ -100,8 +99,7 @@ func (a anyway) replay(t *testing.T) Summary {
 	return report.Summary()
 }
 
-// pressureFindings reports busts that do not match the pressure of a session. An episode opens at the
-// high mark and ends below it, because of a bust or because the harness removed something.
+// An episode opens at the high mark and ends below it, because of a bust or because the harness removed something.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
 	last := make(map[string]*Pass) // by session, the last bust that did not end its episode
@@ -118,8 +116,8 @@ func pressureFindings(passes []*Pass) []string {
 		if !justified {
 			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
 		}
-		// A session that stays above the mark had nothing more to drop. Another bust is allowed only if
-		// messages have come since then.
+		// A session that stays above the mark had nothing more to drop. Another bust is allowed only after new
+		// messages.
 		if before := last[p.Session]; before != nil && p.Messages <= before.Messages {
 			found = append(found, fmt.Sprintf("pass %d busts again after pass %d, and nothing has come since", p.Pass, before.Pass))
 		}
@@ -131,8 +129,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// bustsForPressure counts the host's own busts, and how many of them end above the high mark. After such a
-// bust, the next one may follow after only a few steps.
+// own counts the host's own busts, and above those that end above the high mark. After these, the next bust may
+// follow after only a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

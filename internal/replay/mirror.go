@@ -23,7 +23,6 @@ type mirror struct {
 	pinned []string
 }
 
-// mirrored is a raw message with its rendered wire. The wire is kept for the next pass.
 type mirrored struct {
 	key      string
 	raw      json.Value
@@ -35,8 +34,8 @@ func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// messagesOf returns the messages of an attachment. They follow the earlier ones of their array. A trace may come from
-// anybody, so it is refused before anything decodes more messages or parts than the host accepts.
+// The messages follow the earlier ones of their array. A trace may come from anybody, so it is refused before
+// anything decodes more messages or parts than the host accepts.
 func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err error) {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return nil, fmt.Errorf("messages: %w", err)
@@ -44,7 +43,6 @@ func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err 
 	return messages, transcript.CheckSize(earlier, messages)
 }
 
-// update makes the array equal to the recorded shim's array.
 func (m *mirror) update(unchanged int, attachment json.Value) error {
 	messages, err := messagesOf(attachment, unchanged)
 	if err != nil {
@@ -60,8 +58,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume fills m after a resync: it copies the first messages of the replaced mirror, without their patches. kept is
-// the number of these messages.
+// After a resync, resume copies the first kept messages of the replaced mirror, without their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))
@@ -72,7 +69,6 @@ func (m *mirror) resume(before *mirror, kept int) error {
 	return nil
 }
 
-// messages returns the array.
 func (m *mirror) messages() []json.Value {
 	all := make([]json.Value, len(m.entries))
 	for i := range m.entries {
@@ -81,7 +77,6 @@ func (m *mirror) messages() []json.Value {
 	return all
 }
 
-// apply applies a mutation and returns the messages with their new wires.
 func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	m.revision = w.Revision
 	changed := make(map[string]bool, len(w.Edits)+len(w.Cleared))
@@ -121,12 +116,10 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	return all, nil
 }
 
-// isOnWire reports whether entry i is on the wire.
 func (m *mirror) isOnWire(i int) bool {
 	return i >= m.start || slices.Contains(m.pinned, m.entries[i].key)
 }
 
-// raws returns the messages as they would be sent without magicctx.
 func (m *mirror) raws() ([]render.WireMessage, error) {
 	all := make([]render.WireMessage, len(m.entries))
 	for i := range m.entries {
@@ -154,7 +147,6 @@ func (m *mirror) render(e *mirrored) error {
 	return nil
 }
 
-// arrays returns the raw array and the wire's array.
 func (m *mirror) arrays() (raw, wire []json.Value, err error) {
 	wire = append(wire, m.head...)
 	for i := range m.entries {

@@ -1,26 +1,23 @@
 package replay
 
 // An Outcome is the real cost and gain of a bust up to the end of the trace, as the simulated provider bills
-// them. Price, in contrast, is the estimate at the moment of the decision.
+// them. Price is only the estimate at the decision.
 type Outcome struct {
-	// Resent is the number of tokens that the provider could not read from its cache because of the bust.
-	// Removed is the number of tokens by which the bust shortened the prompt.
+	// Because of the bust, the provider could not read Resent tokens from its cache. The bust shortened the
+	// prompt by Removed tokens.
 	Resent  int `json:"resentTokens"`
 	Removed int `json:"removedTokens"`
-	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the
-	// money that the bust's request and all later requests of the session saved on the removed tokens. Both
-	// compare with the unmodified session. So the sum of Gain minus Cost over all busts is about the
-	// difference of the two bills.
+	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the money that
+	// the bust's request and all later requests of the session saved on the removed tokens. Both compare with the
+	// unmodified session. So the sum of Gain minus Cost over all busts is about the difference of the two bills.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
-	// PaidOffAt is the pass at which Gain reaches Cost. It is 0 if Gain never does.
+	// PaidOffAt is the pass at which Gain reaches Cost, or 0.
 	PaidOffAt int `json:"paidOffAt,omitzero"`
-	// NeededAt is the first pass whose prompt would have exceeded the window without the bust. It is 0 if all
-	// prompts would have fitted.
+	// Without the bust, NeededAt would have been the first pass whose prompt exceeds the window. 0 means none.
 	NeededAt int `json:"neededAt,omitzero"`
 }
 
-// outcomesOf returns the outcome of each bust.
 func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 	bySession := make(map[string][]*Pass)
 	for _, p := range passes {
@@ -33,15 +30,13 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 	return all
 }
 
-// A stay describes the removed tokens at one pass.
 type stay struct {
 	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// saved is the money in $ that one removed token would have saved from the first pass to this one.
+	// From the first pass to this one, one removed token would have saved this money in $.
 	saved float64
 }
 
-// followBusts computes the outcomes of one session's busts.
 func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	stays := make([]stay, len(session))
 	removed, saved := 0, 0.0
@@ -71,8 +66,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween compares a bust with the pass before it. The unmodified session tells which tokens are new at this pass:
-// its prompt grows by exactly these tokens. If its prefix is cached, all its other tokens are read from the cache.
+// The unmodified session shows which tokens are new at this pass: its prompt grows by exactly these tokens. If
+// its prefix is cached, all its other tokens are read from the cache.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{
@@ -83,8 +78,7 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// follow follows a bust from its own pass to the end of the session. before is the money that one token had
-// saved before the bust.
+// before is the money that one token had saved before the bust.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)
@@ -98,14 +92,12 @@ func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen in
 	}
 }
 
-// tokensPerPrice is the number of tokens for which providers quote prices.
 const tokensPerPrice = 1e6
 
 func money(tokens int, price float64) float64 {
 	return float64(tokens) * max(0, price) / tokensPerPrice
 }
 
-// anew returns the price of a token that the provider cannot read from its cache.
 func anew(p *Pass) float64 {
 	if p.Tokens.Write > p.Tokens.Fresh {
 		return p.price.Write

@@ -8,9 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This bust removes 6,000 of 9,000 tokens and sends 2,000 of the rest again. At a read price of $1 and a
-// write price of $5 per million tokens, it costs 2,000 * $4 / 1M = $0.008. It saves 6,000 * $1 / 1M = $0.006
-// on its own request and on each later one. So it has paid off with the second request.
+// This bust removes 6,000 of 9,000 tokens and sends 2,000 of the rest again. At a read price of $1 and a write
+// price of $5 per million tokens, it costs 2,000 * $4 / 1M = $0.008. Its own request and each later one save
+// 6,000 * $1 / 1M = $0.006. So it has paid off with the second request.
 func TestOutcomeOfABust(t *testing.T) {
 	price := schema.Price{Fresh: 4, Write: 5, Read: 1}
 	pass := func(read, write, rawRead, rawWrite int) *Pass {

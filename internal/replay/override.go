@@ -21,15 +21,13 @@ func Profiles() []string {
 	return names
 }
 
-// agentTimeout bounds a question to a hidden agent in a replay. It is long because the answers come at their
-// recorded places.
+// The answers come at their recorded places, so agentTimeout is long.
 const agentTimeout = 24 * time.Hour
 
-// replayedParent is the parent id given to a session that had no parent when it was recorded.
+// A session without a parent gets this one if the mode needs a parent.
 const replayedParent = "ses_replayed"
 
-// overrides change a trace as if it had been recorded in another mode, with another provider profile, or with
-// another window. The zero value changes nothing.
+// overrides change a trace as if it had been recorded in another mode, or with another profile or window.
 type overrides struct {
 	mode    *mode.Mode      // nil keeps the recorded mode
 	profile *render.Profile // nil keeps the recorded profile
@@ -37,8 +35,7 @@ type overrides struct {
 	prices  Prices
 	marks   Marks
 	isLive  bool // hidden agents are asked
-	// recorded holds the recorded names of the providers that are replayed under another name. The key is that other
-	// name.
+	// If a provider is replayed under another name, recorded maps this name to the recorded one.
 	recorded map[string]string
 }
 
@@ -61,13 +58,12 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// areNone reports whether nothing is overridden.
 func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && len(v.prices) == 0 && v.marks == Marks{} && !v.isLive
 }
 
-// configure sets the configuration keys that decide the mode. It also raises the historian's time limit. That
-// limit uses the machine's clock and not the time of the trace, so a recorded answer could exceed it.
+// configure sets the keys that decide the mode, and raises the historian's time limit. The limit uses the
+// machine's clock and not the time of the trace, so a recorded answer could exceed it.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	*c = v.marks.at(*c)
@@ -76,7 +72,6 @@ func (v *overrides) configure(c *schema.Config) {
 	}
 }
 
-// parent returns the parent to report for a session.
 func (v *overrides) parent(recorded string) string {
 	switch {
 	case v.mode == nil:
@@ -89,7 +84,6 @@ func (v *overrides) parent(recorded string) string {
 	return recorded
 }
 
-// model returns the model to report instead of the recorded one.
 func (v *overrides) model(recorded *schema.Model) *schema.Model {
 	if recorded == nil || v.profile == nil {
 		return recorded
@@ -97,7 +91,6 @@ func (v *overrides) model(recorded *schema.Model) *schema.Model {
 	return &schema.Model{Provider: v.provider(recorded.Provider), ID: recorded.ID}
 }
 
-// patch returns the overriding changes to a message. Changes to its usage are not among them.
 func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch
 	if path := providerPath(paths, m); path != "" && v.profile != nil {
@@ -121,8 +114,7 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// provider returns the name under which a provider is replayed. It keeps the recorded name if that name leads
-// to the wanted profile.
+// If the recorded name leads to the wanted profile, provider keeps this name.
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded
@@ -137,7 +129,6 @@ func (v *overrides) provider(recorded string) string {
 	return name
 }
 
-// price returns the price of a model in the list of the options, and false if the list does not have it.
 func (v *overrides) price(m schema.Model) (schema.Price, bool) {
 	m.Provider = cmp.Or(v.recorded[m.Provider], m.Provider)
 	if price, ok := v.prices[m.Provider+"/"+m.ID]; ok {
@@ -147,7 +138,6 @@ func (v *overrides) price(m schema.Model) (schema.Price, bool) {
 	return price, ok
 }
 
-// limits answers a request for a model's limits with the limits from the trace.
 func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	if name, ok := v.recorded[p.Model.Provider]; ok {
 		p.Model.Provider = name

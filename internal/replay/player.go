@@ -23,7 +23,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A player plays the shim's part in a replay.
 type player struct {
 	host     *host.Host
 	trace    *trace
@@ -33,19 +32,17 @@ type player struct {
 	sessions map[string]*session
 	taken    taken
 	price    schema.Price
-	// isPriced is true if the options have the price of one of the models.
 	isPriced bool
 	report   *Report
 
-	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the
-	// caller has chosen config for all directories.
+	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the caller
+	// has chosen config for all directories.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, because the host's goroutines read it
 	configs       map[string]schema.Config
 	unknown       []string // questions of the host whose answers the trace does not contain
-	// opened holds the initialize request of each directory.
-	opened map[string]json.Value
+	opened        map[string]json.Value
 
 	overrides *overrides
 	recount   *recount
@@ -53,23 +50,18 @@ type player struct {
 	answered  func(schema.WireMutation)
 }
 
-// session holds the player's state of one session.
 type session struct {
 	mirror *mirror
-	// passes is the number of the newest pass.
 	passes int
-	// hasState is true when the player has found out whether the host knew the session before the trace.
-	// isContinued is true if the session had passes before the trace. isSeen is true after the session's
-	// first pass in the trace.
+	// hasState is true when the player knows whether the host knew the session before the trace. isContinued is true
+	// if the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
-	// last is the newest pass.
 	isRecorded bool
 	last       *Pass
 	before     []render.Rendered
 	dropped    map[string]bool
-	// sent is the token of the newest wire.
-	sent string
+	sent       string
 	// pending is the pass whose request still waits for its system prompt.
 	pending     *Pass
 	at          int64
@@ -78,11 +70,10 @@ type session struct {
 	wires, raws []render.WireMessage
 	ours, plain *biller
 	alone       *alone
-	// system and rawSystem are the newest system prompt after and before the host's change.
+	// rawSystem is the system prompt before the host's change, system the one after it.
 	system, rawSystem []string
-	// runs is the number of the newest run of the historian.
-	runs int
-	// counted is the usage of the newest pass, nil before the first one.
+	runs              int
+	// Before the first pass, counted is nil. Then it is the usage of the newest pass.
 	counted *promptcache.Tokens
 }
 
@@ -140,7 +131,6 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}, nil
 }
 
-// answer answers a request of the host like the recorded shim.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodNotifyShow:
@@ -162,7 +152,6 @@ func (p *player) answer(_ context.Context, method string, params json.Value) (an
 	return limits, err
 }
 
-// play repeats one step.
 func (p *player) play(ctx context.Context, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -177,7 +166,6 @@ func (p *player) play(ctx context.Context, s step) error {
 	return err
 }
 
-// request sends the request or notification of a step.
 func (p *player) request(ctx context.Context, s step) error {
 	switch s.method {
 	case schema.MethodTransform:
@@ -201,7 +189,7 @@ func (p *player) request(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	// Send a recorded notification as a request too: the next step must wait until the host has handled it.
+	// The next step must wait until the host has handled a notification, so the player sends a request instead.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
@@ -236,13 +224,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// If the recorded call was a resync, so is this one. Otherwise the base is the revision in this replay.
+	// A recorded resync stays a resync. Otherwise the base is the revision in this replay.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Replace the recorded token with the token of this replay. Older shims sent no tokens, and their traces have
-	// none. Then we assume that each request left with the wire of its pass. If a session began before the trace,
-	// its first token belongs to a wire from that time.
+	// This replay has other tokens than the recording. The traces of older shims have none. Then each request
+	// counts as sent with the wire of its pass. If a session began before the trace, its first token belongs to
+	// a wire from that time.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -265,8 +253,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// The first array of a session may already hold messages, because the session is a fork. Such an array
-	// did not grow: drops from the original may affect its messages.
+	// The session may be a fork, so its first array may already hold messages. Drops from the original may
+	// affect them, so this array did not grow.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -279,19 +267,14 @@ func (p *player) transform(ctx context.Context, s step) error {
 	return nil
 }
 
-// A transformed holds a pass whose mutation the player has applied.
 type transformed struct {
-	params schema.TransformParams
-	answer schema.WireMutation
-	// after is the array as sent to the provider.
-	after []render.Rendered
-	// grew means that the array only grew at its end.
-	grew bool
-	// elapsed is the duration of the call.
+	params  schema.TransformParams
+	answer  schema.WireMutation
+	after   []render.Rendered
+	grew    bool
 	elapsed time.Duration
 }
 
-// observe checks a pass from the outside, and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
 	rows, err := p.store.Reports.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
@@ -361,7 +344,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// system repeats a request for the system prompt. It then bills the model request that is now complete.
+// After the system prompt, the model request is complete, so system bills it.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {
@@ -380,10 +363,8 @@ func (p *player) system(ctx context.Context, s step) error {
 	return nil
 }
 
-// systemComesFirst reports whether the harness asks for a turn's system prompt before the turn's passes.
 func (p *player) systemComesFirst() bool { return p.trace.codec.Vocabulary().System.ComesFirst }
 
-// settle bills the pending pass with the newest known system prompt.
 func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
@@ -415,8 +396,8 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// modelOf returns the model that the shim has named, or else the model of the newest user message. It also
-// returns the package that the recorded catalogue names for that model.
+// The shim may name the model; otherwise the newest user message does. modelOf also returns the package that
+// the recorded catalogue names for the model.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
 	if params.Model != nil {

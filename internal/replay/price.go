@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceOfBust returns the price of a bust that the pass chose for its gain. It is zero for any other pass.
+// PriceOfBust returns the price of a bust that the pass chose for its gain, and zero for any other pass.
 func (p *Pass) PriceOfBust() schema.BustPrice {
 	if !p.Bust || p.Verdict != schema.Soft {
 		return schema.BustPrice{} // the prefix was already gone, or the harness has changed it
@@ -18,12 +18,12 @@ func (p *Pass) PriceOfBust() schema.BustPrice {
 	return p.Price
 }
 
-// Waits reports whether the pass weighed a bust and put it off.
+// Waits reports whether the pass decided against a bust for its price.
 func (p *Pass) Waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }
 
-// readSavings asks the host what each session has saved, so that a replay and a status say the same.
+// The host knows what each session has saved. So a replay and a status say the same.
 func (p *player) readSavings(ctx context.Context) error {
 	for id, ses := range p.sessions {
 		if ses.passes == 0 {
@@ -43,8 +43,8 @@ func (p *player) readSavings(ctx context.Context) error {
 	return nil
 }
 
-// Regret returns the removals of all sessions by rule and cause, the largest first, with the price of the tokens
-// that were read again.
+// Regret returns the removals of all sessions by rule and cause, the largest first, with the price of the
+// tokens that were read again.
 func (s Summary) Regret() (sum Regret) {
 	for _, id := range slices.Sorted(maps.Keys(s.Regrets)) {
 		sum.Cost += s.Regrets[id].Cost
@@ -62,8 +62,7 @@ func (s Summary) Regret() (sum Regret) {
 	return sum
 }
 
-// Saving returns the sum of the sessions' savings. ok is false if none is known, because the trace has no price for
-// the models.
+// Saving returns the sum of the sessions' savings. If the trace has no price for the models, ok is false.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because the sum of fractions depends on it
 		v := s.Saved[id]

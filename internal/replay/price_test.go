@@ -36,7 +36,6 @@ func TestJSONTellsPricesWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// summaryOf returns the summary of passes that have only tokens.
 func summaryOf(passes ...*Pass) Summary {
 	for i, p := range passes {
 		p.Pass = i + 1

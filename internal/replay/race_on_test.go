@@ -2,5 +2,4 @@
 
 package replay
 
-// isRace is true if the race detector is on, which slows down everything.
 const isRace = true

@@ -9,12 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// recordedRuns fills the cassette of a trace from its frames.
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// asked holds the open questions by the id of their request. named holds all questions by the name of the
-	// run.
+	// asked holds the open questions by the id of their request, and named all questions by the name of the run.
 	asked, named map[string]*take
 }
 
@@ -22,7 +20,6 @@ func newRecordedRuns(t *trace) *recordedRuns {
 	return &recordedRuns{trace: t, asked: make(map[string]*take), named: make(map[string]*take)}
 }
 
-// read handles a frame that belongs to a hidden agent's run. For any other frame it returns false.
 func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	switch {
 	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentRun && m.ID != nil:
@@ -41,8 +38,8 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	return true
 }
 
-// ask records a question. It ignores a question that it cannot read, and every question beyond maxTakes. The
-// replay then treats these as not recorded.
+// ask ignores a question that it cannot read, and every question beyond maxTakes. The replay then treats these
+// as not recorded.
 func (r *recordedRuns) ask(m *message) {
 	var p schema.AgentRunParams
 	key, err := keyOf(m.Params)
@@ -56,7 +53,6 @@ func (r *recordedRuns) ask(m *message) {
 	r.asked[string(m.ID)], r.named[p.Run] = t, t
 }
 
-// answer stores a question's answer, and adds the step at which the answer is due.
 func (r *recordedRuns) answer(at int64, m *message) {
 	t := r.asked[string(m.ID)]
 	delete(r.asked, string(m.ID))
@@ -67,7 +63,6 @@ func (r *recordedRuns) answer(at int64, m *message) {
 	r.trace.steps = append(r.trace.steps, step{at: at, take: t})
 }
 
-// failureOf returns the message of an error of the shim.
 func failureOf(recorded json.Value) string {
 	var e struct {
 		Message string `json:"message"`
@@ -76,7 +71,6 @@ func failureOf(recorded json.Value) string {
 	return cmp.Or(e.Message, "the shim could not run the agent")
 }
 
-// noteRuns adds the newest step's questions to the report.
 func (p *player) noteRuns() {
 	for _, missed := range p.trace.cassette.newMissed() {
 		missed.Pass = len(p.report.Passes)
@@ -84,8 +78,8 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports each question to a hidden agent that is not in the trace. If the trace has all questions, it reports
-// the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
+// lackRuns reports each question to a hidden agent that is not in the trace. If the trace has all questions, it
+// reports the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed, unasked := p.report.MissedRuns, p.trace.cassette.unasked()

@@ -10,25 +10,23 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recount replaces the usage in a trace with the usage that the simulated provider counts in the replay.
 // The recorded usage belongs to other prompts, because the recording used other rules, another window or
-// another mode.
+// another mode. A recount replaces it with the usage by the simulated provider.
 //
-// As long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage, because the
-// historian begins at a certain pressure. At another pressure it would ask a question that the trace does not
-// contain.
+// The historian begins at a certain pressure. At another pressure it would ask a question that the trace does
+// not contain. So as long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage.
 type recount struct {
 	on bool
 	// counted is the usage of each answer, by the time at which the answer began: a fork copies messages with
 	// new ids but keeps their times.
 	counted map[int64]promptcache.Tokens
-	// unseen is the number of tokens in the real prompts that the trace does not show, mainly the definitions
-	// of tools. It is the recorded size of the first prompt minus its simulated size.
+	// unseen is the number of tokens that the trace does not show, mainly the definitions of tools: the
+	// recorded size of the first prompt minus its simulated size.
 	unseen int
 	began  bool
 }
 
-// learn computes the number of unseen tokens from the first answer. last is the simulated usage of its pass.
+// The first answer shows the number of unseen tokens. last is the simulated usage of its pass.
 func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
 	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
 		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
@@ -39,8 +37,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch replaces the usage of an answer with the usage of the session's newest pass. If an answer began
-// before the trace, it keeps its recorded usage.
+// An answer gets the usage of the session's newest pass. If an answer began before the trace, it keeps its
+// recorded usage.
 func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
 	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
@@ -66,7 +64,6 @@ func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *sess
 	return schema.Patch{{Op: "replace", Path: codec.Vocabulary().Paths.Usage, Value: value}}
 }
 
-// retell returns the messages of a step, with the overrides and the recounted usage applied.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
 	isAsRecorded := p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on
 	if isAsRecorded && p.recount.began {
@@ -93,8 +90,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// retellEvent returns an event with the recounted usage. The usage of a step becomes the usage of its pass in
-// this replay.
+// The usage of a step in an event becomes the usage of its pass in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {

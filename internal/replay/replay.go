@@ -15,54 +15,47 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options are the settings of a replay.
 type Options struct {
-	// Log receives the host's log; nil discards it.
+	// A nil Log discards the host's log.
 	Log *slog.Logger
-	// Config is the configuration to replay with; nil means the default one.
+	// A nil Config means the default configuration.
 	Config *schema.Config
-	// Mode, Profile and Window (in tokens) replay the trace as if it had been recorded in that mode, for a
-	// provider with that profile, or with a model with that window. "" and 0 keep the recorded values.
+	// Mode, Profile and Window (in tokens) replay the trace as if it had been recorded with them. "" and 0 keep
+	// the recorded values.
 	Mode, Profile string
 	Window        int
-	// Marks replay with another setting of the dial, or with other marks. Its parts that are zero keep the settings of the
-	// configuration.
-	Marks Marks
-	// Prices replaces recorded prices.
+	// The parts of Marks that are zero keep the settings of the configuration.
+	Marks  Marks
 	Prices Prices
-	// Ask answers the host's questions to hidden agents. If it is nil, the recorded answers are used. A replay with
-	// other settings needs Ask, because its host asks other questions than the recorded host did. Calls of Ask may be
-	// concurrent.
+	// If Ask is nil, the recorded answers are used. With other settings, the host asks other questions than the
+	// recorded host, so the replay needs Ask. Calls of Ask may be concurrent.
 	Ask func(schema.AgentRunParams) schema.AgentRunResult
-	// AsRecorded keeps the usage in the trace. That usage belongs to the prompts of the recording. If the
-	// replayed prompts are larger, their passes see too little pressure. Without AsRecorded, the usage comes
-	// from the simulated provider, so that the pressure follows the replayed prompts.
+	// AsRecorded keeps the usage in the trace, which belongs to the recorded prompts. If the replayed prompts
+	// are larger, their passes see too little pressure. Without AsRecorded, the pressure follows the replayed
+	// prompts, because the simulated provider counts them.
 	AsRecorded bool
 	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
-	// Answered is called with the host's answer to each pass.
 	Answered func(schema.WireMutation)
-	// Watch is called after each pass with the wire of that pass.
+	// Watch is called after each pass with the pass's wire.
 	Watch func(Sent)
 }
 
-// Prices are prices by "provider/model", or by EveryModel for each other model.
+// Prices are by "provider/model", or by EveryModel for each other model.
 type Prices map[string]schema.Price
 
-// EveryModel is the key of the price of each model that a list does not name.
 const EveryModel = "*"
 
 // Sent is the wire of a pass, with the data needed to check it.
 type Sent struct {
 	*Pass
-	// Profile is the name of the pass's provider profile.
 	Profile string
-	// Binds means that, according to the host, the model binds its thinking to the prompt.
+	// Binds means that the model binds its thinking, according to the host.
 	Binds  bool
 	mirror *mirror
 }
 
-// Arrays returns the harness's array of the pass, and the array that the shim would send instead.
+// Arrays returns the harness's array, and the array that the shim would send instead.
 func (s Sent) Arrays() (raw, wire []json.Value, err error) { return s.mirror.arrays() }
 
 // Check returns an error for settings that no configuration can have.
@@ -76,7 +69,6 @@ func (o Options) Check() error {
 	return nil
 }
 
-// noPrice says that the options have prices, but none for the models of the trace.
 func (p *player) noPrice() error {
 	var models []string
 	for _, pass := range p.report.Passes {
@@ -87,12 +79,11 @@ func (p *player) noPrice() error {
 	return fmt.Errorf("the list of prices has none for %s; add it, or %q for every other model", format.Clean(cmp.Or(strings.Join(models, " or "), "the models of the trace")), EveryModel)
 }
 
-// callTimeout bounds one call of a replay. It is generous because a replay may run beside other work.
-// The reported times are measured separately.
+// A replay may run at the same time as other work, so callTimeout is long. The reported times are measured separately.
 const callTimeout = time.Minute
 
-// Run replays the trace in r and returns a report. It returns an error if it cannot read the trace or if the
-// host refuses the trace. A broken invariant is not an error: it is part of the report.
+// Run replays the trace in r. It returns an error if it cannot read the trace or if the host refuses the trace.
+// A broken invariant is not an error, but a part of the report.
 func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err

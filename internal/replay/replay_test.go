@@ -29,7 +29,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// plain returns the uncompressed lines of a committed trace.
 func plain(t *testing.T, name string) [][]byte {
 	t.Helper()
 	f, err := os.Open(filepath.Join(traces, name))
@@ -48,8 +47,7 @@ func plain(t *testing.T, name string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 }
 
-// These sessions ran in a real OpenCode. Whatever changes in the host, their replay must have no bust without
-// a reason.
+// These sessions ran in a real OpenCode. Their replay must have no bust without a reason.
 func TestRecordedSessionsReplayClean(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(traces, "*.jsonl.gz"))
 	if err != nil || len(files) == 0 {
@@ -118,7 +116,6 @@ func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	if got := passes(t, append(half, lines[len(lines)/2][:20]...)); got == 0 || got >= all {
 		t.Errorf("half of the trace has %d of %d passes", got, all)
 	}
-	// The compressed file may break off, too.
 	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +172,6 @@ func TestTraceOfAnUnknownHarnessIsRefused(t *testing.T) {
 	}
 }
 
-// A caller can find out why a trace cannot be read.
 func TestUnreadableTraceKeepsItsCause(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
@@ -230,7 +226,7 @@ func TestReplayCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A trace is a file that a user sends: its patches need not fit its messages.
+// A user sends the trace, so its patches need not fit its messages.
 func TestRecordedPatchThatDoesNotFitIsAnError(t *testing.T) {
 	trace := bytes.ReplaceAll(bytes.Join(plain(t, "short.jsonl.gz"), nil), []byte(`"path":"/parts/`), []byte(`"path":"/nowhere/`))
 	err := Recorded(bytes.NewReader(trace), func(string, []json.Value, []json.Value) error { return nil })

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Pass reports one pass. Token counts come from the simulated provider. Raw and RawBill belong to the
-// same request without magicctx. Times are in ms.
+// The simulated provider counts the tokens of a Pass. Raw and RawBill belong to the same request without
+// magicctx. Times are in ms.
 type Pass struct {
 	Pass      int            `json:"pass"`
 	Session   string         `json:"session"`
@@ -23,51 +23,44 @@ type Pass struct {
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the expected prompt size from which the pass decided, and Goal is the size that it wanted to
-	// reach. Both are in tokens, 0 if unknown. Price is the estimated cost and gain of the bust. It is zero
-	// if no rule proposed anything.
+	// Size is the expected prompt size from which the pass decided, and Goal the wanted size, in tokens or 0 if
+	// unknown. If no rule proposed anything, Price is zero, otherwise the estimated cost and gain of the bust.
 	Size  int              `json:"size,omitzero"`
 	Goal  int              `json:"goal,omitzero"`
 	Price schema.BustPrice `json:"price,omitzero"`
-	// LostBlocks counts the thinking blocks that the pass invalidated, if the model binds its thinking.
-	// LostTokens estimates their size.
+	// LostBlocks counts the bound thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks int                `json:"lostBlocks,omitzero"`
 	LostTokens int                `json:"lostTokens,omitzero"`
 	Tokens     promptcache.Tokens `json:"tokens"`
 	Raw        promptcache.Tokens `json:"rawTokens"`
 	// Sources add up to the prompt in Tokens.
 	Sources Sources `json:"sources"`
-	// WindowTokens is the model's limit for a prompt. ThresholdTokens is the size from which a pass may
-	// bust. Both are 0 if the limit is unknown.
+	// ThresholdTokens is the size from which a pass may bust. Unknown limits are 0.
 	WindowTokens    int `json:"windowTokens"`
 	ThresholdTokens int `json:"thresholdTokens"`
-	// Model is provider/model, empty if no message names one. Route names the caching rules by which
-	// the simulated provider treats that model.
-	Model string `json:"model,omitempty"`
-	Route string `json:"route,omitempty"`
-	// Bill and RawBill are in the currency of the summary.
+	// Model is provider/model, or empty if no message names one. Route names the caching rules that the
+	// simulated provider uses.
+	Model   string  `json:"model,omitempty"`
+	Route   string  `json:"route,omitempty"`
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
 	// Alone is the bill of the harness's own request, and of a compaction before it.
-	Alone Alone `json:"alone"`
-	// Taken lists the edits that the pass has added.
+	Alone Alone   `json:"alone"`
 	Taken []Taken `json:"taken,omitempty"`
-	// Fold says why the pass folded the head, for example "idle". It is empty if the pass did not fold. Head
-	// is the head in the pass's wire, and History is the session's summarised history.
+	// Fold says why the pass folded the head, for example "idle", or is empty. Head is the head in the pass's
+	// wire, and History the session's summarised history.
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the previous pass, oldest first. If the replay asks
-	// no model, the list includes a publication that this pass caused, although the pass's wire does not show
-	// it yet.
+	// Published lists the publications of history since the previous pass, oldest first. If the replay asks no model,
+	// this pass may cause a publication. Then the list includes it, although the pass's wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
-	// HostMS is the time inside the pass. CallMS is the time of the whole call.
+	// HostMS is the time inside the pass, and CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
-	// isAccepted is true if the provider answered exactly this prompt in the recording, so the prompt did
-	// fit.
+	// In the recording, the provider answered exactly this prompt, so the prompt did fit.
 	isAccepted bool
 }
 
@@ -77,9 +70,8 @@ type Bust struct {
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
 	// Price is the price of a bust that the pass chose for its gain. It is zero for other busts.
-	Price schema.BustPrice `json:"price,omitzero"`
-	// Outcome is the real cost and gain of the bust up to the end of the trace.
-	Outcome Outcome `json:"outcome"`
+	Price   schema.BustPrice `json:"price,omitzero"`
+	Outcome Outcome          `json:"outcome"`
 }
 
 // A Fold is a pass that rendered a new baseline, and so began an epoch.
@@ -90,22 +82,20 @@ type Fold struct {
 	Head    schema.HeadStatus `json:"head"`
 }
 
-// A Publish is a publication of history, with the pass that reports it; see Pass.Published.
+// A Publish is a publication of history, with the pass that reports it (see Pass.Published).
 type Publish struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	schema.HistoryPublish
 }
 
-// A MissedRun is a run that failed in the replay, because the trace does not contain its question to a hidden agent.
-// The host asks such a question if it decides differently from the recorded host, for example because of another
-// window or configuration.
+// The trace does not contain the question of a MissedRun, so the run failed in the replay. The host asks
+// another question if it decides differently from the recorded host, for example because of another window.
 type MissedRun struct {
-	// Pass is the newest pass before the question.
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	Agent   string `json:"agent"`
-	// Model is "provider/model". It is empty if the harness was to choose.
+	// Model is "provider/model". If the harness was to choose, Model is empty.
 	Model string `json:"model,omitempty"`
 	// Title names the task of the run, for example "history 120-180".
 	Title string `json:"title"`
@@ -113,14 +103,12 @@ type MissedRun struct {
 	PromptBytes int `json:"promptBytes"`
 }
 
-// A Finding is a violated invariant.
 type Finding struct {
 	Pass   int    `json:"pass"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Tokens are sums over all passes.
 type Tokens struct {
 	Fresh   int `json:"fresh"`
 	Written int `json:"written"`
@@ -134,61 +122,52 @@ type Times struct {
 	Max float64 `json:"max"`
 }
 
-// A Summary is the result of a replay.
 type Summary struct {
 	// Missing lists facts that decided the recorded passes but are not in the trace, for example "the
-	// configuration". If it is not empty, the replay may differ from the session.
+	// configuration". If Missing is not empty, the replay may differ from the session.
 	Missing []string `json:"missing"`
-	// IsTruncated is true if a part of the file was lost after the recording.
-	IsTruncated         bool      `json:"isTruncated,omitzero"`
-	Passes              int       `json:"passes"`
-	Messages            int       `json:"messages"`
-	Routes              []string  `json:"routes"` // the routes of the passes, in the order in which they first occur
-	Busts               []Bust    `json:"busts"`
-	UnexplainedBusts    int       `json:"unexplainedBusts"`
-	InvariantViolations []Finding `json:"invariantViolations"`
-	ValidatorHits       []Finding `json:"validatorHits"`
-	// Overflows lists the prompts that exceed the window.
-	Overflows []Overflow `json:"overflows"`
-	Prompts   Prompts    `json:"prompts"`
-	Tokens    Tokens     `json:"tokens"`
-	RawTokens Tokens     `json:"rawTokens"`
-	// Currency is the currency of Bill, RawBill and all other amounts: USD.
-	Currency string  `json:"currency"`
-	Bill     float64 `json:"bill"`
-	RawBill  float64 `json:"rawBill"`
-	// Alone is the bill of the harness without magicctx. It equals RawBill as long as the harness compacts nothing.
+	// A part of the file was lost after the recording.
+	IsTruncated         bool       `json:"isTruncated,omitzero"`
+	Passes              int        `json:"passes"`
+	Messages            int        `json:"messages"`
+	Routes              []string   `json:"routes"` // the routes of the passes, in the order in which they first occur
+	Busts               []Bust     `json:"busts"`
+	UnexplainedBusts    int        `json:"unexplainedBusts"`
+	InvariantViolations []Finding  `json:"invariantViolations"`
+	ValidatorHits       []Finding  `json:"validatorHits"`
+	Overflows           []Overflow `json:"overflows"`
+	Prompts             Prompts    `json:"prompts"`
+	Tokens              Tokens     `json:"tokens"`
+	RawTokens           Tokens     `json:"rawTokens"`
+	Currency            string     `json:"currency"`
+	Bill                float64    `json:"bill"`
+	RawBill             float64    `json:"rawBill"`
+	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The
-	// historian's cost is not part of Bill, but is subtracted in Saved.
-	Saved map[string]schema.Saving `json:"saved,omitempty"`
-	// Regrets counts, for each session, the tokens that busts removed and those that the model soon read again.
-	Regrets map[string]Regret `json:"regrets,omitempty"`
-	// LostBlocks and LostTokens count the thinking that busts invalidated.
-	LostBlocks int `json:"lostBlocks,omitzero"`
-	LostTokens int `json:"lostTokens,omitzero"`
-	// Folds and Publishes are in the order of their passes.
-	Folds     []Fold    `json:"folds,omitempty"`
-	Publishes []Publish `json:"publishes,omitempty"`
-	// AskedRuns counts the host's questions to hidden agents. MissedRuns are the questions among them that
-	// the trace does not contain, in order.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Saved
+	// subtracts the historian's cost, which is not part of Bill.
+	Saved      map[string]schema.Saving `json:"saved,omitempty"`
+	Regrets    map[string]Regret        `json:"regrets,omitempty"`
+	LostBlocks int                      `json:"lostBlocks,omitzero"`
+	LostTokens int                      `json:"lostTokens,omitzero"`
+	Folds      []Fold                   `json:"folds,omitempty"`
+	Publishes  []Publish                `json:"publishes,omitempty"`
+	// AskedRuns counts the host's questions to hidden agents. MissedRuns are those that the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks holds the bills of the trace at the chosen dial and marks, at the other settings of the dial, and at
-	// neighbouring marks. It is filled only on request.
+	// On request, Marks holds the bills at the chosen dial and marks, at the other settings of the dial, and at
+	// neighbouring marks.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
 
-// A Regret holds the removals of a session by rule and cause. Cost is the price of what the model read again,
-// 0 if it is not known.
+// Cost is the price of what the model read again, or 0 if unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`
 }
 
-// A Report collects the passes and findings of a replay.
 type Report struct {
 	Passes              []*Pass
 	InvariantViolations []Finding
@@ -200,19 +179,16 @@ type Report struct {
 	sessions            []func()
 	saved               map[string]schema.Saving
 	regrets             map[string]Regret
-	// unseen is the number of tokens of each prompt that are missing from the trace, mainly the definitions of
-	// tools.
+	// unseen is the number of tokens of each prompt that the trace lacks, mainly the definitions of tools.
 	unseen int
 }
 
-// finish bills the passes that are still pending.
 func (r *Report) finish() {
 	for _, settle := range r.sessions {
 		settle()
 	}
 }
 
-// Summary adds up the passes.
 func (r *Report) Summary() Summary {
 	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns, Saved: r.saved, Regrets: r.regrets}
 	s.Missing = append(s.Missing, r.Missing...)
@@ -251,8 +227,8 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// Sessions returns the summary of each session of the trace, in the order of their first passes. Marks and Missing belong to
-// the whole trace, so the summaries have none.
+// Sessions returns one summary per session, in the order of their first passes. Marks and Missing belong to the
+// whole trace, so the summaries have none.
 func (s Summary) Sessions() []Summary {
 	var order []string
 	bySession := make(map[string]*Report)
@@ -288,22 +264,19 @@ func (s Summary) Sessions() []Summary {
 	return all
 }
 
-// currency is the currency of model prices, because catalogues quote US dollars.
+// Catalogues quote model prices in US dollars.
 const currency = "USD"
 
-// Findings returns the number of findings in the replay.
 func (s Summary) Findings() int {
 	return s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits) + len(s.Overflows)
 }
 
-// IsClean reports whether the replay has no findings.
 func (s Summary) IsClean() bool { return s.Findings() == 0 }
 
-// ReadShare returns the share of the prompts' tokens that the provider read from its cache. It is NaN if
-// there was no prompt.
+// ReadShare returns the share of the prompts' tokens that the provider read from its cache. Without a prompt it
+// is NaN.
 func (t Tokens) ReadShare() float64 { return float64(t.Read) / float64(t.Fresh+t.Written+t.Read) }
 
-// Plus returns the sum of t and the usage of one request.
 func (t Tokens) Plus(u promptcache.Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Written + u.Write, t.Read + u.Read}
 }

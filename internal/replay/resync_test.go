@@ -17,7 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recorder writes a resync as the difference from the previous array. The replay of such a trace equals the
+// A recorder writes a resync as the difference from the previous array. The replay of this trace equals the
 // replay of a trace with whole arrays.
 func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
 	for _, name := range []string{"short.jsonl.gz", "pi-short.jsonl.gz", "opencode2.jsonl.gz"} {
@@ -44,7 +44,6 @@ func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
 	}
 }
 
-// resyncsOnly returns a recorded trace in which the shim sends the whole array each time.
 func resyncsOnly(t *testing.T, name string) []byte {
 	t.Helper()
 	arrays := make(map[string][]json.Value)
@@ -70,7 +69,6 @@ func resyncsOnly(t *testing.T, name string) []byte {
 	return all.Bytes()
 }
 
-// recordAgain passes the frames of a trace through a recorder.
 func recordAgain(t *testing.T, trace []byte) []byte {
 	t.Helper()
 	dir := t.TempDir()

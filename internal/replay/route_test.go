@@ -21,8 +21,8 @@ func wireOf(texts ...string) (wires []render.WireMessage) {
 	return wires
 }
 
-// The simulated provider caches by the rules of the route. For example, after six idle minutes
-// Anthropic has to write the prompt again while OpenAI still reads it.
+// The simulated provider caches by the rules of the route. After six idle minutes, Anthropic has to write the
+// prompt again, but OpenAI still reads it.
 func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	const pause = int64(6 * time.Minute / time.Millisecond)
@@ -45,9 +45,8 @@ func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 	}
 }
 
-// The harness sets breakpoints on the first texts of the system prompt and on the newest messages, but no
-// more than the provider accepts. So if a system prompt has four texts, only the first two can be found
-// again.
+// The harness sets breakpoints on the first texts of the system prompt and on the newest messages, but no more
+// than the provider accepts. So if a system prompt has four texts, only the first two can be found again.
 func TestSimulatedHarnessSetsNoMoreBreakpointsThanThereAre(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	b, r := newBiller(), route.Named("anthropic")

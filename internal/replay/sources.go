@@ -5,8 +5,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// Sources are the tokens of a prompt by origin. The definitions of tools are missing, because the harness
-// adds them after its last hook.
+// Sources are the tokens of a prompt by origin. The harness adds the definitions of tools after its last hook,
+// so Sources lack them.
 type Sources struct {
 	// Guidance is the part of the system prompt that magicctx appends. System is the rest.
 	System   int `json:"system"`
@@ -22,7 +22,6 @@ type Sources struct {
 	Files     int `json:"files"`
 }
 
-// Total returns the sum, in tokens.
 func (s Sources) Total() int {
 	return s.System + s.Guidance + s.Head + s.Memories + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
 }
@@ -31,7 +30,6 @@ func (s Sources) plus(o Sources) Sources {
 	return Sources{s.System + o.System, s.Guidance + o.Guidance, s.Head + o.Head, s.Memories + o.Memories, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
 }
 
-// sourcesOf counts the tokens of one message by source.
 func sourcesOf(w *render.WireMessage) Sources {
 	var s Sources
 	for i := range w.Blocks {

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks reports that a fact is not in the trace although it decided the recorded passes.
+// lacks reports that the trace lacks a fact that decided the recorded passes.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
@@ -55,7 +55,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	return err
 }
 
-// configure makes the host use the recorded configuration of the directory, unless the caller has chosen one.
+// The configuration of the caller comes before the recorded one.
 func (p *player) configure(ctx context.Context, directory string, recorded json.Value) error {
 	if p.isConfigGiven || len(recorded) == 0 {
 		return nil
@@ -75,8 +75,8 @@ func (p *player) configure(ctx context.Context, directory string, recorded json.
 	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // initialize again, so that the host reads the new configuration
 }
 
-// configureFirst sets the first recorded configuration of each directory. The recorder asks for a configuration just
-// before the first pass, but the host may need it earlier, for a system prompt.
+// The recorder asks for a configuration just before the first pass, but the host may need it earlier, for a
+// system prompt. So configureFirst sets the first recorded configuration of each directory.
 func (p *player) configureFirst(ctx context.Context) error {
 	for _, s := range p.trace.steps {
 		var e rpc.RecordedExport
@@ -93,7 +93,7 @@ func (p *player) configureFirst(ctx context.Context) error {
 	return nil
 }
 
-// configOf returns the configuration of a directory. The host also calls it, from its own goroutines.
+// The host calls configOf from its own goroutines, too.
 func (p *player) configOf(directory string) schema.Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,8 +107,8 @@ func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, 
 	return p.configOf(directory), nil
 }
 
-// checkState reports the facts about a session that the trace lacks. It runs after the session's first pass.
-// cause is the cause of that pass in the replay.
+// checkState reports the facts about a session that the trace lacks, after the session's first pass. cause is
+// the cause of that pass in the replay.
 func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
 	if ses.hasState {
 		return
@@ -145,8 +145,7 @@ func tablesOf(recorded []schema.ExportedTable) ([]export.Table, error) {
 	return tables, nil
 }
 
-// valueOf decodes a value of the store. It keeps whole numbers exact, because one may be larger than a
-// float64 can hold.
+// A whole number may be larger than a float64 can hold, so valueOf keeps it exact.
 func valueOf(raw json.Value) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -164,7 +163,6 @@ func valueOf(raw json.Value) (any, error) {
 	return n, err
 }
 
-// recordedConfig returns the first configuration in a trace, or the default one.
 func recordedConfig(open func() (io.ReadCloser, error)) (schema.Config, error) {
 	c := config.Default()
 	r, err := open()

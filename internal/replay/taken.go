@@ -6,14 +6,14 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 )
 
-// A Taken is one unit that a pass has edited, for example a tool call that it has dropped.
+// A Taken is one unit that a pass has edited, for example a dropped tool call.
 type Taken struct {
 	Tag int `json:"tag"`
 	// Edit is the kind of the edit, for example "drop". Rule is the rule that proposed it.
 	Edit string `json:"edit"`
 	Rule string `json:"rule"`
-	// Unit is "text", "file" or "tool". Tool is the name of the tool. Label describes the unit from the
-	// trace: the file of the call, its most telling argument, or the first words of the text.
+	// Unit is "text", "file" or "tool". Label describes the unit from the trace: the file of the call, its most
+	// telling argument, or the first words of the text.
 	Unit  string `json:"unit"`
 	Tool  string `json:"tool,omitempty"`
 	Label string `json:"label,omitempty"`
@@ -21,7 +21,7 @@ type Taken struct {
 	Tokens int `json:"tokens"`
 }
 
-// taken collects the edits that the host reports. The host calls add while it serves a pass.
+// The host calls add while it serves a pass.
 type taken struct {
 	mu     sync.Mutex
 	byPass map[passKey][]Taken

@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A message is the JSON-RPC message inside a frame.
 type message struct {
 	ID     json.Value `json:"id"`
 	Method string     `json:"method"`
@@ -30,45 +29,38 @@ type step struct {
 	params     json.Value
 	attachment json.Value
 	kept       int // of a shortened resync: see rpc.TraceFrame
-	// answer is the recorded host's result, or nil if the trace has none.
+	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// take is set if the shim sent a hidden agent's answer at this step. Such a step is no request, and has
-	// only a time.
+	// If take is set, the step is no request: at this time, the shim sent a hidden agent's answer.
 	take *take
-	// isRefused is true for a transform that made no pass, because the recorded host did not hold its base.
-	// The shim then sent the whole array in a later step.
+	// The recorded host did not hold the base of this transform, and made no pass. The shim then sent the whole
+	// array in a later step.
 	isRefused bool
 }
 
-// hasWire reports whether the recorded host's answer to the step has this wire token.
 func (s *step) hasWire(wire string) bool {
 	var recorded schema.WireMutation
 	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
 }
 
-// A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
-	// answers holds the shim's answers to the host's requests, by method and params. The answers of hidden
-	// agents are in cassette.
+	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
 	answers  map[string][]json.Value
 	cassette *cassette
-	// limits holds the model limits that the shim reported. asked holds the models whose limits the host
-	// asked for.
+	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
-	// cut says where and why the trace breaks off. It is "" if the trace is complete. isTruncated is true if
-	// a part of the file was lost after the recording.
+	// If the trace breaks off, cut says where and why. If isTruncated is true, a part of the file was lost
+	// after the recording.
 	cut         string
 	isTruncated bool
-	// harness is the harness of the recording, and codec is its codec.
-	harness schema.Harness
-	codec   transcript.Codec
-	// tellsSent is true if the shim reported the wires with which its requests left.
+	harness     schema.Harness
+	codec       transcript.Codec
+	// The shim reported the wires with which its requests left.
 	tellsSent bool
 }
 
-// read reads a trace. If the trace breaks off, read returns the part before the break.
 func read(r io.Reader) (*trace, error) {
 	t := &trace{cassette: newCassette(), answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
 	asked := make(map[string]string)        // the method and params of each request of the host, by its id
@@ -132,7 +124,6 @@ func read(r io.Reader) (*trace, error) {
 	return t, nil
 }
 
-// isResync reports whether an error of the host is a request for the whole array.
 func isResync(recorded json.Value) bool {
 	var e struct {
 		Code int `json:"code"`
@@ -140,9 +131,9 @@ func isResync(recorded json.Value) bool {
 	return len(recorded) > 0 && json.Unmarshal(recorded, &e) == nil && e.Code == schema.CodeResync
 }
 
-// stateFirst moves the recorded state of each continued session to the place just before the session's first step.
-// The recorder asks for the state before the first pass, but a command or a system prompt request may come earlier.
-// Without the state, the replay's host would treat the session as new.
+// The recorder asks for a session's state before the first pass, but a command or a system prompt request may
+// come earlier. Without the state, the replay's host would treat the session as new. So stateFirst moves the
+// state of each continued session to the place just before the session's first step.
 func (t *trace) stateFirst() {
 	first := make(map[string]int)         // the index of the first step of each session
 	states := make(map[int][]step)        // the states that move, by the index of that step
@@ -177,13 +168,12 @@ func (t *trace) stateFirst() {
 	t.steps = sorted
 }
 
-// recordedIn takes the harness from an initialize. All initializes of a connection name the same harness.
+// All initializes of a connection name the same harness.
 func (t *trace) recordedIn(params json.Value) (err error) {
 	t.harness, t.codec, err = harnessOf(params)
 	return err
 }
 
-// harnessOf returns the harness that an initialize names, with its codec.
 func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	var p schema.InitializeParams
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -213,8 +203,7 @@ func (t *trace) breaksOff(err error, frames int) bool {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// answer returns the shim's answer to a request. The n-th of several equal requests gets the n-th answer. If
-// there are more requests than answers, the last answer is repeated.
+// The n-th of several equal requests gets the n-th answer. After the last answer, this answer is repeated.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]
@@ -231,8 +220,7 @@ func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	return given[0], nil
 }
 
-// isTorn reports whether the error means that the trace breaks off, within a line or within its compressed
-// data.
+// A trace may break off within a line or within its compressed data.
 func isTorn(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, rpc.ErrTruncated)
 }

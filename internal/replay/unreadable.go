@@ -9,13 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// remedy says which file to replay instead.
 var remedy = fmt.Sprintf("give a file that was recorded after %s trace on", program.Name())
 
 // ErrNoRequest means that a trace holds no request to a model.
 var ErrNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
 
-// An unreadableError tells a user why a file cannot be replayed. The wrapped error is the decoder's own.
+// The text tells a user why a file cannot be replayed. The cause is the decoder's error.
 type unreadableError struct {
 	text  string
 	cause error
@@ -24,7 +23,7 @@ type unreadableError struct {
 func (e *unreadableError) Error() string { return e.text }
 func (e *unreadableError) Unwrap() error { return e.cause }
 
-// A source remembers the error of its reader, so that an unreadable file can be told apart from a bad trace.
+// A source remembers the error of its reader, to distinguish an unreadable file from a bad trace.
 type source struct {
 	io.Reader
 	failed error
@@ -38,7 +37,6 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain explains why a trace cannot be read after a number of good lines.
 func (s *source) explain(cause error, lines int) error {
 	text := "this is no trace of magicctx; " + remedy
 	switch {

@@ -1,32 +1,31 @@
 package replay
 
-// Prompts compares the sizes of the prompts with the window. Sizes are in tokens.
+// Prompts compares the sizes of the prompts with the window, in tokens.
 type Prompts struct {
-	// Window is the window of all passes. It is 0 if the window is unknown or changes within the trace.
+	// If the window is unknown or changes within the trace, Window is 0.
 	Window int `json:"windowTokens"`
-	// Largest is the size of the largest prompt, and RawLargest is its counterpart without magicctx. Like
-	// all sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions
-	// of tools. Unseen is the number of these tokens.
+	// RawLargest is the largest prompt without magicctx. Both sizes leave out the tokens that a trace does not
+	// show, mainly the definitions of tools. Unseen is the number of these tokens.
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
-	// Unseen, so in reality the refusal may come even earlier. The recording may show that the provider accepted a
-	// prompt above the window, for example 100 tokens above it. Then a later unmodified prompt counts as refused
-	// only if it is more than 100 tokens above the window.
+	// Unseen, so in reality the refusal may come earlier. The recording may show that the provider accepted a
+	// prompt 100 tokens above the window. Then a later unmodified prompt counts as refused only if it is more
+	// than 100 tokens above.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 
 // An Overflow is a prompt that exceeds the window, so that the provider would refuse it.
 type Overflow struct {
 	Pass int `json:"pass"`
-	// Prompt is the size of the prompt, including the tokens that the trace does not show.
+	// Prompt includes the tokens that the trace does not show.
 	Prompt int `json:"promptTokens"`
 	Window int `json:"windowTokens"`
 }
 
-// promptsOf compares the prompts of all passes with their windows. In doubt it decides against magicctx: it
-// adds the unseen tokens to magicctx's prompts, but not to the unmodified ones.
+// In doubt, promptsOf decides against magicctx: it adds the unseen tokens to magicctx's prompts, but not to the
+// unmodified ones.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
 	excess := 0 // the largest amount by which an accepted prompt has exceeded its window so far

@@ -15,7 +15,6 @@ func sized(own, raw, window int) *Pass {
 	return &Pass{Tokens: promptcache.Tokens{Read: own}, Raw: promptcache.Tokens{Read: raw}, WindowTokens: window}
 }
 
-// The unseen tokens are added to the prompts of magicctx, but not to the unmodified ones.
 func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	s := (&Report{unseen: 100, Passes: numbered(sized(800, 900, 1000), sized(900, 1000, 1000), sized(901, 1001, 1000), sized(50, 2000, 1000))}).Summary()
 	if diff := cmp.Diff([]Overflow{{Pass: 3, Prompt: 1001, Window: 1000}}, s.Overflows); diff != "" {
@@ -39,8 +38,7 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// If the provider counts fewer tokens than the replay, it accepts larger prompts. This holds both for our prompts
-// and for those of the unmodified session.
+// If the provider counts fewer tokens than the replay, it accepts larger prompts, with and without magicctx.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true
@@ -64,8 +62,8 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage of the showcase belongs to smaller prompts than today's rules produce. A replay that relies
-// on this usage exceeds the window and has to say so. A replay that counts its own prompts stays inside.
+// The recorded usage belongs to smaller prompts than today's rules produce. A replay that relies on this usage
+// exceeds the window and has to say so. A replay that counts its own prompts stays inside.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
@@ -81,8 +79,8 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.IsClean() != wantClean || (len(s.Overflows) == 0) != wantClean {
 			t.Errorf("as recorded %v: %d findings, overflows %v", asRecorded, s.Findings(), s.Overflows)
 		}
-		// The catalogue of the trace gives 64,000 tokens, and each request carries the definitions of
-		// OpenCode's tools, which take some thousand tokens.
+		// The catalogue of the trace gives 64,000 tokens. The definitions of OpenCode's tools take some
+		// thousand tokens.
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
@@ -94,9 +92,8 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 	}
 }
 
-// checkOutcomes checks the outcomes of a replay against its bills. The busts together must explain the
-// difference from the bill of the unmodified session, except for tags and reminders. deviation bounds the
-// difference between the provider's count and the host's count of the removed tokens.
+// Except for tags and reminders, the busts together must explain the difference from the bill of the unmodified
+// session. deviation bounds the difference between the provider's count and the host's count of the removed tokens.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0

@@ -2,16 +2,15 @@ package route
 
 import "regexp"
 
-// A Cliff is a size of a prompt above which a provider charges a multiple of its prices for the whole
-// request, cached tokens included. For example, with {272_000, 2} a request of 272,001 tokens costs twice as
-// much as one of 272,000. The zero value stands for prices without a cliff.
+// Above the size of a Cliff, a provider charges a multiple of its prices for the whole request, even for cached
+// tokens. For example, with {272_000, 2} a request of 272,001 tokens costs twice as much as one of 272,000. The
+// zero value means prices without a cliff.
 type Cliff struct {
 	Above  int
 	Factor float64
 }
 
-// At returns the factor by which a request costs more than the model's prices say. prompt is the size of
-// its prompt in tokens. The factor is 1 up to the cliff.
+// At returns the factor for a prompt of this size in tokens. Up to the cliff, the factor is 1.
 func (c Cliff) At(prompt int) float64 {
 	if c.Above > 0 && prompt > c.Above {
 		return c.Factor
@@ -19,8 +18,7 @@ func (c Cliff) At(prompt int) float64 {
 	return 1
 }
 
-// cliffs are the known cliffs, by the id of the model in lower case. docs/cache-routes.md says where they
-// come from.
+// docs/cache-routes.md has the sources of the cliffs. They are listed by the model's id in lower case.
 var cliffs = []struct {
 	model *regexp.Regexp
 	Cliff
@@ -29,7 +27,6 @@ var cliffs = []struct {
 	{regexp.MustCompile(`claude-haiku-5[-.]5(?:[^0-9]|$)`), Cliff{100_000, 5}},
 }
 
-// cliffOf returns the cliff of a model's prices.
 func cliffOf(id string) Cliff {
 	for _, c := range cliffs {
 		if c.model.MatchString(id) {

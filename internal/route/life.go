@@ -7,18 +7,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Belief is our current estimate of how long an unused prefix stays cached,
-// with its source.
+// A Belief is the current estimate of how long an unused prefix stays cached, with its source.
 type Belief struct {
-	// Route is the route that the estimate is for.
 	Route  Route
 	Life   time.Duration
 	Source schema.CacheLifeSource
 }
 
-// Believe estimates the life of a prefix from four sources: the user's
-// configuration (nil if there is none), the life learned from reported usage,
-// the time for which the harness keeps an idle prefix warm, and the table.
+// Believe estimates the life of a prefix. The user's configuration, if not nil, decides alone. Otherwise the life
+// comes from reported usage and the table. If the harness keeps an idle prefix warm for longer, this time is the life.
 func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
 	if configured != nil {
 		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}
@@ -30,8 +27,7 @@ func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Durat
 	return b
 }
 
-// learned estimates the life from reported usage and the table, without the user's configuration and the
-// harness. Later usage is compared with this estimate.
+// learned leaves out the user's configuration and the harness. Later usage is compared with this estimate.
 func (r Route) learned(l Learned) Belief {
 	if l.Life <= 0 {
 		return Belief{r, r.Life, schema.CacheLifeRoute}
@@ -44,8 +40,7 @@ func (r Route) learned(l Learned) Belief {
 	return Belief{r.Lasting(life), life, source}
 }
 
-// Reason names the source of the estimate for a person, for example
-// "Anthropic's default".
+// Reason names the source of the estimate for a person, for example "Anthropic's default".
 func (b Belief) Reason() string {
 	switch b.Source {
 	case schema.CacheLifeConfig:
@@ -60,30 +55,28 @@ func (b Belief) Reason() string {
 	return b.Route.Title
 }
 
-// missesToShorten is how many misses in a row shorten a life. A single read proves that a prefix lived,
-// because an expired prefix cannot be read. A miss is only a hint. Prefixes are also missed when a
-// request reaches another machine, when a tool definition has changed, or when the provider's cache is
-// full. Suppose that this happens after one pause in five: then three misses in a row are a coincidence
-// in less than one of a hundred cases.
+// missesToShorten misses one after the other shorten a life. A single read proves that a prefix lived. A miss
+// is only a hint: the request may have reached another machine, a tool definition may have changed, or the
+// provider's cache may be full. If this happens after one pause in five, three misses together are a
+// coincidence in less than one of a hundred cases.
 const missesToShorten = 3
 
-// Learned is the knowledge about the life of a model's prefixes that comes from
-// reported usage. The zero value knows nothing.
+// Learned is the knowledge about the life of a model's prefixes that comes from reported usage. The zero value
+// knows nothing.
 type Learned struct {
-	// Life is 0 until something was learned. If Missed is set, misses shortened
-	// the life, otherwise a read lengthened it. At is the time at which it was
-	// learned, in Unix ms.
+	// Until something was learned, Life is 0. If Missed is set, misses shortened the life, otherwise a read
+	// lengthened it. At is the time of this change, in Unix ms.
 	Life   time.Duration
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. Least and Most are the shortest
-	// and the longest pause before one of these misses.
+	// Misses counts the misses since the last read that contradicted them. Least and Most are the shortest and
+	// the longest pause before one of these misses.
 	Misses      int
 	Least, Most time.Duration
 }
 
-// Read returns l corrected by a read of a prefix that had not been used for a while (pause). A single read proves
-// that the prefix lived that long. But the life never exceeds the longest that the provider documents.
+// Read returns l after a read of a prefix that was unused for a pause. The read proves that the prefix lived
+// that long. But the life never exceeds the longest that the provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
 		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix has lived longer than one of the missed pauses, so the misses had other causes
@@ -94,8 +87,8 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	return l
 }
 
-// Miss returns l corrected by a miss: a prefix that had not been used for a while (pause) was gone. After enough
-// misses, the life becomes the longest of their pauses, because each of the misses supports that value.
+// Miss returns l after a prefix that was unused for a pause was gone. After enough misses, the life becomes the
+// longest of their pauses, because each of the misses supports this value.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {
 		return l

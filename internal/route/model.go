@@ -8,10 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Of returns the route of a model, with the route's default life. npm is the npm package through which the
-// harness calls the provider, or the name that Pi gives to the provider's API, or "" if it is unknown. If the
-// package or the provider serves only one family of models, it decides the route. Behind a gateway such as
-// OpenRouter, the model's id decides.
+// Of returns the route of a model, with the route's default life. npm is the npm package through which the harness
+// calls the provider, or Pi's name of the provider's API, or "". If the package or the provider serves only one family
+// of models, it decides the route. For a gateway, for example OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
 	r := of(provider, id, npm)
@@ -43,8 +42,7 @@ func of(provider, id, npm string) Route {
 	return Named(unknown)
 }
 
-// familyOf returns the family of a model, or "" if neither its id nor its
-// provider tells the family.
+// If neither the id nor the provider names the family, the result is "".
 func familyOf(provider, id string) string {
 	switch {
 	case strings.Contains(id, "claude"), provider == "anthropic":
@@ -58,8 +56,7 @@ func familyOf(provider, id string) string {
 }
 
 var (
-	// A date after the version, as in "claude-sonnet-4-20250514", is not part
-	// of the version.
+	// A date after the version, as in "claude-sonnet-4-20250514", is not part of the version.
 	claudeID = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^0-9]|$)(?:(opus|sonnet|haiku))?`)
 	// "gpt-oss-120b" must not match, because OpenAI does not serve it.
 	gptID      = regexp.MustCompile(`(?:^|[^a-z])(?:chat)?gpt-(\d{1,2})(?:\.(\d{1,2}))?(o?)`)
@@ -67,8 +64,7 @@ var (
 	geminiID   = regexp.MustCompile(`gemini-(\d{1,2})`)
 )
 
-// claude returns the route with this name. If id names a Claude model, MinTokens is the shortest prefix that this model
-// caches.
+// If id names a Claude model, MinTokens of the result is the shortest prefix that this model caches.
 func claude(name, id string) Route {
 	r := Named(name)
 	found := claudeID.FindStringSubmatch(id)
@@ -86,9 +82,8 @@ func versionOf(major, minor string) int {
 	return a*100 + b
 }
 
-// claudeMinTokens is the length of the shortest prefix that a Claude model
-// caches. The documented values follow no rule, so the models are listed. A
-// model that is not listed gets the value that most models have.
+// The documented values follow no rule, so the models are listed. Any other model gets the value that most
+// models have.
 func claudeMinTokens(route, family string, version int) int {
 	switch {
 	case version >= 500 && family != "sonnet" && family != "haiku":
@@ -105,8 +100,7 @@ func claudeMinTokens(route, family string, version int) int {
 	return 1024
 }
 
-// gptWithWriteFee is the first version of OpenAI's models whose cache writes
-// have a price and whose prefixes live for 30 minutes.
+// From version 5.6 on, cache writes of OpenAI's models have a price, and prefixes live for 30 minutes.
 const gptWithWriteFee = 506
 
 func openai(id string) Route {

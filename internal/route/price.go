@@ -2,10 +2,9 @@ package route
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// Price completes a catalogue's prices for a model. If the price of reading or
-// writing is missing or zero, it is the route's factor times the price of fresh
-// tokens. If the catalogue has no prices at all, the result holds the factors
-// themselves, because the price of a bust depends only on ratios.
+// Price completes a catalogue's prices for a model. If the price of reading or writing is missing or zero, it
+// becomes the route's factor times the price of fresh tokens. The price of a bust depends only on ratios. So if
+// the catalogue has no prices, the result holds the factors.
 func (r Route) Price(p schema.Price) schema.Price {
 	if p.Fresh <= 0 {
 		switch {

@@ -103,8 +103,7 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
-// Each row has the documented figures in this order: life, write price,
-// breakpoints, look-back, step.
+// Each row has the documented figures in this order: life, write price, breakpoints, look-back, step.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -130,8 +129,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Every row is complete, and docs/cache-routes.md, which the code cites,
-// contains its figures.
+// Every row is complete, and docs/cache-routes.md contains its figures.
 func TestEveryRowHasItsSource(t *testing.T) {
 	content, err := os.ReadFile("../../docs/cache-routes.md")
 	if err != nil {
@@ -204,7 +202,6 @@ func TestBelief(t *testing.T) {
 	}
 }
 
-// seen is one observation: a pause, and whether the prefix was read after it.
 type seen struct {
 	read  bool
 	pause time.Duration
@@ -254,9 +251,8 @@ func TestUsageCorrectsALife(t *testing.T) {
 	}
 }
 
-// For any sequence of reports, the life stays within its bounds. A single miss
-// never changes it, a read never shortens it, and each step down needs three
-// misses in a row.
+// The life stays within its bounds. A single miss never changes it, a read never shortens it, and each step
+// down needs three misses one after the other.
 func TestLearnedLifeKeepsItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(All()).Draw(t, "route")

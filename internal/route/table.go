@@ -2,64 +2,54 @@ package route
 
 import "time"
 
-// A Route describes how one provider caches prompts for one family of its
-// models.
+// A Route describes how one provider caches prompts for one family of its models.
 type Route struct {
 	// Name identifies the route in reports, for example "anthropic-1h".
 	Name string
-	// Title names the source of Life for a person, for example "Anthropic's
-	// default".
+	// Title names the source of Life for a person, for example "Anthropic's default".
 	Title string
 	// Life is how long a prefix stays cached after its last use.
 	Life time.Duration
-	// Shortest and Longest bound the life that can be learned from reported
-	// usage. Longest is the longest life that the provider documents.
+	// Shortest and Longest bound the life that can be learned from reported usage. Longest is the longest life
+	// that the provider documents.
 	Shortest, Longest time.Duration
-	// Write and Read are the prices of a token that is written to or read from
-	// the cache, as factors of the price of an uncached token. Write is 1 if
-	// writing costs nothing extra; such providers do not report writes.
+	// Write and Read are prices of a token that is written to or read from the cache. They are factors of the price of
+	// an uncached token. If writing costs nothing extra, Write is 1, and the provider does not report writes.
 	Write, Read float64
 	// MinTokens is the length of the shortest prefix that is cached.
 	MinTokens int
-	// Breakpoints is how many prefixes a request may mark for caching. It is 0
-	// if the provider caches every prompt without marks.
+	// Breakpoints is how many prefixes a request may mark for caching. 0 means that the provider caches every
+	// prompt without marks.
 	Breakpoints int
-	// Lookback is how many blocks before a breakpoint the provider still finds
-	// a cached prefix. It is 0 if the provider finds every cached prefix.
+	// The provider finds a cached prefix at most Lookback blocks before a breakpoint. 0 means that it finds
+	// every cached prefix.
 	Lookback int
-	// If the provider caches without marks, the cached part of a prompt grows
-	// beyond MinTokens in steps of Step tokens. Step is 0 if the provider
-	// documents no steps.
-	Step int
-	// Source is the public document that the row is taken from.
+	// If the provider caches without marks, the cached part of a prompt grows beyond MinTokens in steps of Step
+	// tokens. 0 means that no steps are documented.
+	Step   int
 	Source string
-	// Cliff depends on the model only, so the table has none; see Of.
+	// Cliff depends on the model only, so the table has none (see Of).
 	Cliff Cliff
 
-	// longer names the route of requests that pay for a longer life, for
-	// example "anthropic-1h" for "anthropic".
+	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
 	longer string
-	// quoted is the Write factor that catalogues quote for the route, if it
-	// differs from Write.
+	// quoted is the factor that catalogues quote for writing, if it differs from Write.
 	quoted float64
 }
 
-// assumedLife is used if no document names a life. It is rather long, because the two possible errors differ
-// in price. Let w and r be the prices of writing and reading. Let S be the number of tokens that stay, and D
-// the number of tokens that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S.
-// If we think that a gone prefix is alive, the missed chance costs about w·D, and S is usually several times
-// D. Besides, only the second error shows in the reported usage, so only that error corrects itself.
+// assumedLife is used if no document names a life. It is rather long, because the two possible errors differ in
+// price. Let w and r be the prices of writing and reading. Let S be the number of tokens that stay, and D the
+// number that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we think that
+// a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D. Also, only the
+// second error shows in the reported usage and so corrects itself.
 const assumedLife = 30 * time.Minute
 
-// shortestLife bounds every learned life. Two steps of a turn are often a
-// minute apart, and with a shorter life a pass would bust the prefix between
-// them.
+// shortestLife bounds every learned life. Two steps of a turn are often a minute apart, and with a shorter life
+// a pass would bust the prefix between them.
 const shortestLife = time.Minute
 
 const day = 24 * time.Hour
 
-// These are the sources of the table. docs/cache-routes.md says what each of
-// them states.
 const (
 	anthropicDocs = "https://platform.claude.com/docs/en/build-with-claude/prompt-caching"
 	bedrockDocs   = "https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html"
@@ -68,8 +58,7 @@ const (
 	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
 )
 
-// routes is the table. MinTokens also depends on the model, see claudeMinTokens and Of. So does Read, for
-// OpenAI's older models.
+// MinTokens also depends on the model (claudeMinTokens, Of). For OpenAI's older models, so does Read.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,
@@ -113,11 +102,9 @@ var routes = []Route{
 	},
 }
 
-// unknown is the name of the fallback route.
 const unknown = "unknown"
 
-// Named returns the route of that name. If there is none, it returns the
-// unknown route.
+// Named returns the route with this name, or the unknown route.
 func Named(name string) Route {
 	for _, r := range routes {
 		if r.Name == name {
@@ -128,7 +115,6 @@ func Named(name string) Route {
 	return Named(unknown)
 }
 
-// All returns the whole table.
 func All() []Route {
 	all := make([]Route, len(routes))
 	for i := range routes {
@@ -137,12 +123,11 @@ func All() []Route {
 	return all
 }
 
-// IsImplicit reports whether the provider caches every prompt without marks in
-// the request.
+// IsImplicit reports whether the provider caches every prompt without marks in the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
-// Lasting returns the route whose prefixes have the given life. If life is longer
-// than the default, that is the route of requests that pay for a longer life.
+// Lasting returns the route whose prefixes have this life. If life is longer than the default, this is the
+// route of requests that pay for a longer life.
 func (r Route) Lasting(life time.Duration) Route {
 	if r.longer == "" || life <= r.Life {
 		return r

@@ -29,8 +29,7 @@ const (
 	benchCommits  = 20_000
 )
 
-// vocabulary returns words, the most frequent first: those of the judged set, which have synonyms, and then invented
-// words.
+// The most frequent word comes first. The words of the judged set have synonyms. Invented words follow.
 func vocabulary(b *testing.B) func(rank uint64) string {
 	files, err := filepath.Glob("testdata/judged/*.txt")
 	must(b, err)
@@ -53,8 +52,8 @@ func vocabulary(b *testing.B) func(rank uint64) string {
 	}
 }
 
-// BenchmarkSearch searches 100,000 messages and 20,000 commits of five projects. The frequencies of the words are those
-// of a natural language, and each query has 1 to 12 words of one message. The first searches read the index from the disk.
+// The index has 100,000 messages and 20,000 commits of five projects. The words are as frequent as in a natural
+// language, and each query has 1 to 12 words of one message. The first searches read the index from the disk.
 func BenchmarkSearch(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(random, 1.15, 3, 40_000)
@@ -123,8 +122,8 @@ func BenchmarkSearch(b *testing.B) {
 
 const benchDimensions = 384
 
-// embedTexts gives vectors to the newest 25,000 texts, through a server on this machine. Its vectors are random, but each
-// text has its own.
+// The vectors of the newest 25,000 texts come from a server on this machine. They are random, but each text has
+// another.
 func embedTexts(b *testing.B, dir string) *embedding.Source {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time that this process has used.
 func cpuTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -5,5 +5,5 @@ import (
 	"time"
 )
 
-// cpuTime returns 0: only the other systems report it in one call.
+// Only the other systems report the processor time in one call.
 func cpuTime(testing.TB) time.Duration { return 0 }

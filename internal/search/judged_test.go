@@ -32,14 +32,13 @@ var (
 	tuning = flag.Bool("tuning", false, "leave out the held-out queries of the judged set, and print each other query that is not perfect")
 )
 
-// The judged set: sessions of five projects, and queries with the grades of the messages that answer them, from 1 (helps)
-// to 3 (answers). The files tuning.queries and more.queries tune the rank. The queries of heldout.queries only measure
-// it: whoever tunes runs the test with -args -tuning, and does not look at them.
+// The judged set has sessions of five projects, and queries with the grades of the messages that answer them, from 1
+// (helps) to 3 (answers). The files tuning.queries and more.queries tune the rank. The queries of heldout.queries only
+// measure it. For tuning, run the test with -args -tuning, and do not look at heldout.queries.
 const judgedDir = "testdata/judged"
 
 var judgedNow = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// place names a message of the set by its session and ordinal, and a commit by its subject.
 func place(session string, ordinal int, text string) string {
 	if ordinal == 0 {
 		session, _, _ = strings.Cut(text, "\n")
@@ -47,7 +46,6 @@ func place(session string, ordinal int, text string) string {
 	return fmt.Sprintf("%s %d", session, ordinal)
 }
 
-// A set is the judged set in an index.
 type set struct {
 	t      *testing.T
 	home   string
@@ -100,8 +98,7 @@ func TestJudgedSet(t *testing.T) {
 	}
 }
 
-// compare compares a report with the golden file. It prints changed ranks, for a review, and fails only if a figure of
-// the halves has fallen.
+// compare prints changed ranks for a review. It fails only if a figure of the halves is lower than in the golden file.
 func compare(t *testing.T, report string) {
 	path := filepath.Join(judgedDir, "golden.txt")
 	if *update {
@@ -130,8 +127,8 @@ func number(s string) float64 {
 	return n
 }
 
-// scores are sums over n queries: nDCG@10 of all grades; the share of the messages with grade 2 or 3 among the first
-// ten hits; and one divided by the rank of the first of them.
+// scores are sums over n queries: nDCG@10 of all grades; the share of the messages with grade 2 or 3 among the
+// first ten hits; and one divided by the rank of the first of these messages.
 type scores struct {
 	n                 int
 	ndcg, recall, mrr float64
@@ -150,7 +147,7 @@ type judgedQuery struct {
 	grades        map[string]int
 }
 
-// queries reads one part, which may be empty: lines of project, kind (w: words of the session, p: paraphrase), query and grades.
+// A line has project, kind (w: words of the session, p: paraphrase), query and grades.
 func (s *set) queries(half string) (all []judgedQuery) {
 	for _, line := range lines(s.t, half+".queries") {
 		if line == "" {
@@ -171,8 +168,8 @@ func (s *set) queries(half string) (all []judgedQuery) {
 	return all
 }
 
-// judge searches as ctx_search does, and returns the scores, and the rank of each graded message. A message counts
-// once, at its first hit.
+// judge searches as ctx_search does, and returns the scores and the rank of each graded message. A message
+// counts once, at its first hit.
 func (s *set) judge(q judgedQuery) (scores, string) {
 	hits, err := search.Search(s.t.Context(), s.index, search.Query{Text: q.text, Limit: 10, Project: "git:" + q.project, Now: judgedNow.UnixMilli()})
 	if err != nil && !errors.Is(err, search.ErrNoWords) {
@@ -240,8 +237,8 @@ func lines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// newSet writes the sessions into the stores of both harnesses, with generated sessions of the same projects around
-// them, and indexes them.
+// newSet writes the sessions into the stores of both harnesses, among generated sessions of the same projects,
+// and indexes them.
 func newSet(t *testing.T) *set {
 	home := t.TempDir()
 	s := &set{t: t, home: home, oc: rawhistorytest.NewOpenCode(t, home), labels: map[string]string{}, history: map[string]*strings.Builder{}, random: rand.New(rand.NewPCG(28, 28)), filler: map[string][]string{}}
@@ -273,22 +270,21 @@ func newSet(t *testing.T) *set {
 	return s
 }
 
-// An entry is a message: what the user ("u") or the agent ("a") says, a command with its status and output ("run"), or
-// a file that is read or edited.
+// An entry is a text of the user ("u") or the agent ("a"), or a command with its status and output ("run"). It
+// may also be a file that is read or edited.
 type entry struct {
 	kind, label, text string
 	status            int
 }
 
-// A conversation is a session of one harness.
 type conversation struct {
 	harness, id, project string
 	start                time.Time
 	entries              []entry
 }
 
-// sessions reads the sessions of a project. A line that begins with @ begins an entry, for example "@run 1 #label: go
-// test"; the lines after it belong to it.
+// A line that begins with @ begins an entry, for example "@run 1 #label: go test". The lines after it belong to
+// the entry.
 func (s *set) sessions(project string) {
 	var c *conversation
 	for _, line := range lines(s.t, project+".txt") {
@@ -319,7 +315,6 @@ func (s *set) sessions(project string) {
 	s.store(c)
 }
 
-// generated stores a session that says nothing in particular about the things of a project.
 func (s *set) generated(project string, number int) {
 	pick := func(name string) string { all := s.filler[name]; return all[s.random.IntN(len(all))] }
 	fill := func(text string) string {
@@ -349,7 +344,6 @@ func (s *set) generated(project string, number int) {
 	s.store(c)
 }
 
-// store writes a conversation into the store of its harness.
 func (s *set) store(c *conversation) {
 	if c == nil {
 		return
@@ -399,7 +393,6 @@ func (s *set) commit(c *conversation, message string, at int64) {
 	fmt.Fprintf(s.history[c.project], "commit refs/heads/main\ncommitter a <a@b> %d +0000\ndata %d\n%s\n", at/1000, len(message), message)
 }
 
-// gitRepository makes the repository of a project.
 func (s *set) gitRepository(project string) {
 	dir := filepath.Join(s.home, project)
 	for _, args := range [...][]string{{"init", "-q", "-b", "main", dir}, {"-C", dir, "fast-import", "--quiet"}} {
@@ -413,7 +406,6 @@ func (s *set) gitRepository(project string) {
 
 func quote(s string) string { return string(json.Quote(s)) }
 
-// toolCall returns the tool, the input and the output of an entry's call.
 func (e *entry) toolCall(pathKey string) (tool, input, output string) {
 	if e.kind == "run" {
 		command, output, _ := strings.Cut(e.text, "\n")

@@ -16,8 +16,8 @@ import (
 
 var locomo = flag.String("locomo", "", "the path of data/locomo10.json of github.com/snap-research/locomo")
 
-// TestLoCoMo measures a public set of conversations and questions. For each question, it searches the turns of its
-// conversation, and compares the hits with the turns that the set names as evidence.
+// TestLoCoMo measures a public set of conversations and questions. For each question, it searches the turns of
+// the conversation, and compares the hits with the turns that the set names as evidence.
 func TestLoCoMo(t *testing.T) {
 	if *locomo == "" {
 		t.Skip("run it with -args -locomo FILE")
@@ -38,9 +38,9 @@ func TestLoCoMo(t *testing.T) {
 	defer x.Close()
 	id := regexp.MustCompile(`D\d+:\d+`)
 	names := map[int]string{1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
-	// The sums of each category. Index 0 has the sums of all categories but the adversarial one. The sums are: the
-	// number of questions, recall@5, recall@10, and for how many questions the first hit is evidence, or is in a
-	// session with evidence.
+	// sum holds the sums of each category. Index 0 has the sums of all categories but the adversarial one. The
+	// sums are: the number of questions, recall@5, recall@10, and two numbers of questions. For these, the
+	// first hit is evidence, or is in a session with evidence.
 	var sum [6][5]float64
 	for i, sample := range samples {
 		project := fmt.Sprint("git:", i)

@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// onlys are the filters that have a name.
 var onlys = map[string]index.Filter{
 	"user":     {Kinds: []index.Kind{index.Text}, Role: index.User},
 	"agent":    {Kinds: []index.Kind{index.Text}, Role: index.Agent},
@@ -19,11 +18,10 @@ var onlys = map[string]index.Filter{
 	"commit":   {Kinds: []index.Kind{index.Commit}},
 }
 
-// Only returns the filter with a name, and whether there is one. For the name "", the filter leaves out nothing.
+// The filter with the name "" leaves out nothing.
 func Only(name string) (index.Filter, bool) {
 	f, ok := onlys[name]
 	return f, ok || name == ""
 }
 
-// Onlys returns the names of the filters.
 func Onlys() []string { return slices.Sorted(maps.Keys(onlys)) }

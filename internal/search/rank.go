@@ -12,69 +12,65 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The constants of BM25: how soon further occurrences of a term stop counting, and how much a long text loses. A chunk
-// has about usualTerms terms.
+// These are the constants of BM25: how soon more occurrences of a term stop counting, and how much a long text
+// loses. A chunk has about usualTerms terms.
 const (
 	saturation = 1.2
 	shortness  = 0.5
 	usualTerms = 50
 )
 
-// The following weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks hardly
-// change.
+// These weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks
+// hardly change.
 const (
-	// together is the gain of a chunk in which all terms are side by side, as a share of its score.
+	// together is the gain of a chunk in which all terms stand next to each other, as a share of its score.
 	together = 0.5
-	// coverage is the share of the score that depends on the terms of the query that are covered. For example, if half
-	// of them are covered, by weight, half of this share is lost.
+	// coverage is the share of the score that depends on the covered terms of the query. If half of them are
+	// covered, by weight, half of this share is lost.
 	coverage = 0.8
-	// inContext is the share of a term's weight that counts if only the message before the chunk has the term.
+	// If only the message before the chunk has a term, this share of the term's weight counts.
 	inContext = 0.35
-	// nearby is the share of a term's score that counts if only a message beside the chunk has the term. Such a message
-	// is at most far messages away.
+	// If only a message at most far messages away has a term, this share of the term's score counts.
 	nearby = 0.3
 	far    = 3
-	// besideAtLeast is the least share of the best score that a chunk needs if it has no term of the query itself.
+	// A chunk without a term of the query needs at least this share of the best score.
 	besideAtLeast = 0.2
-	// expanded is the number of candidates whose neighbours become candidates.
-	expanded = 12
-	// synonym is the share of a term's weight that a synonym of the term has. light is the share that a word which says
-	// little keeps.
+	expanded      = 12
+	// A synonym of a term has this share of the term's weight. A word that says little has only the share light
+	// of its weight.
 	synonym = 0.7
 	light   = 0.4
-	// wanted is the gain of a rule or a decision if the query asks for one, as a share of its score.
+	// If the query asks for a rule or a decision, a chunk of this kind gains this share of its score.
 	wanted = 0.5
-	// recent is the gain of a new chunk, as a share of its score. The gain halves each month.
+	// A new chunk gains this share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the largest gain of a chunk for its meaning, as a share of the best score: it and the messages beside it
-	// are about the same as the query. The mean direction of the candidates is computed as if there were fewest more
-	// candidates, without a direction, so that it is short if there are few.
+	// sense is the largest gain of a chunk for its meaning, as a share of the best score. The mean direction of
+	// the candidates is computed as if there were fewest more candidates without a direction. So with few
+	// candidates, the mean is short.
 	sense  = 0.5
 	fewest = 10
-	// again is the share of its score that a hit keeps for each better hit of the same message.
+	// For each better hit of the same message, a hit keeps this share of its score.
 	again = 0.5
-	// least is the least share of the best score that a hit needs.
 	least = 0.1
-	// answer is how far the score of a message moves towards the score of a better message beside it: a question and its
-	// answer belong together. It also moves a commit towards the best message of the hour before it.
+	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
+	// better message near it. A commit moves in the same way towards the best message of the hour before.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
-// kinds are the factors of the kinds. Most searches are for texts. A rule of the user counts most.
+// Most searches are for texts. A rule of the user counts most.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }
 
-// weight returns the weight of a term that n of size chunks have, as in BM25: a rare term weighs more.
+// n of size chunks have the term. As in BM25, a rare term weighs more.
 func weight(n, size int) float64 {
 	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
 
-// rank returns the best of the candidates.
 func (s *search) rank() ([]Hit, error) {
 	r := ranking{search: s, refs: map[string][]ref{}}
 	most := 0.0 // the score of a chunk that has each term once
@@ -122,7 +118,7 @@ func sortHits(hits []*scored) {
 	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
 }
 
-// lowerRepeated lowers the scores of further hits of the same message, so that the first hits are of many messages.
+// lowerRepeated lowers the scores of more hits of the same message, so that the first hits are of many messages.
 func lowerRepeated(hits []*scored) {
 	share := map[string]float64{}
 	for _, h := range hits {
@@ -133,7 +129,8 @@ func lowerRepeated(hits []*scored) {
 	sortHits(hits)
 }
 
-// addNeighbours adds the messages beside the best candidates: the answer to a question may have none of its words.
+// The answer to a question may have none of its words. So the messages near the best candidates become
+// candidates, too.
 func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	best := make([]*scored, len(all))
 	for i := range all {
@@ -165,8 +162,8 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	return all, nil
 }
 
-// distinct returns the first hits, each text once: a fork repeats the messages of its original, and a command is run
-// again and again.
+// A fork repeats the messages of its original, and a command is run again and again. So distinct returns each
+// text once.
 func (s *search) distinct(hits []*scored) (all []Hit) {
 	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
@@ -191,36 +188,35 @@ func (s *search) distinct(hits []*scored) (all []Hit) {
 	return all
 }
 
-// isStatement reports whether chunks of a kind repeat each other: a rule or a decision is a part of a text.
+// Chunks of these kinds repeat each other, because a rule or a decision is a part of a text.
 func isStatement(k index.Kind) bool {
 	return k == index.Text || k == index.Rule || k == index.Decision
 }
 
-// A ranking ranks the candidates of a search.
 type ranking struct {
 	*search
-	// refs maps a term, as it may occur in a text, to the terms of the query for which it counts.
+	// refs maps a term of a text to the terms of the query for which it counts.
 	refs map[string][]ref
 }
 
-// A ref says that a term of a text counts for a term of the query, given by its number, and how much, from 0 to 1.
+// A ref says how much a term of a text counts for a term of the query, from 0 to 1. term is the number of the
+// query's term.
 type ref struct {
 	term  int
 	share float64
 }
 
-// A scored is a candidate. own has the score that each term of the query adds because the candidate has it. near has
-// the score that each term adds because a message beside the candidate has it.
+// A scored is a candidate. Both own and near have a score for each term of the query: own for terms in the
+// candidate, near for terms in a message near it.
 type scored struct {
 	index.Hit
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's weight that is covered by terms in the candidate and beside it.
+	// covered is the share of the query's weight that terms in the candidate or near it cover.
 	covered, total float64
-	// about is the vector of the text.
-	about words.Vector
-	// isBeside means that the chunk was found because it is beside a candidate, and not by a term.
+	about          words.Vector
+	// isBeside means that no term found the chunk. It was found near another candidate.
 	isBeside bool
 }
 
@@ -276,7 +272,6 @@ func (r *ranking) score(c *scored) float64 {
 	return score * kinds[c.Kind]
 }
 
-// A match says where the terms of a query stand in a text.
 type match struct {
 	length int
 	count  []float64

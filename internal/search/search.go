@@ -13,14 +13,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Query says what to look for.
 type Query struct {
 	Text  string
 	Limit int
-	// Project is the identity of the only project to search; empty searches all.
+	// If Project is empty, all projects are searched, otherwise only the one with this identity.
 	Project string
-	// Harness and Session name the session that asks, if one does. Of this session, only the messages up to Through are
-	// searched, because the model sees the later ones. If the model sees all of them, Through is 0.
+	// If a session asks, Harness and Session name it, and only its messages up to Through are searched: the
+	// model sees the later ones. If the model sees all of them, Through is 0.
 	Harness, Session string
 	Through          int
 	// Dropped are the parts of later messages that the model no longer sees.
@@ -29,39 +28,38 @@ type Query struct {
 	Hides func(*index.Hit) bool
 	// Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
-	// IsLiteral means that only the words of the query and their synonyms find something, and not words of a similar
-	// meaning.
+	// If IsLiteral is true, only the words of the query and their synonyms find something, and not words of a
+	// similar meaning.
 	IsLiteral bool
-	// Now is the time of the search, Unix ms.
-	Now int64
-	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without Embed, a search
-	// compares words only.
+	Now       int64
+	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without
+	// Embed, a search compares words only.
 	Embed func(ctx context.Context, space, text string) []float32
 }
 
-// A Hit is a chunk that was found. Score is between 0 and 1, and no hit has a greater score than the hit before it.
+// A Hit is a chunk that was found. Score is from 0 to 1, and no hit has a greater score than the hit before it.
 type Hit struct {
 	index.Hit
 	Score float64
 }
 
-// ErrNoWords: the query has no word to look for.
+// ErrNoWords means that the query has no word to look for.
 var ErrNoWords = errors.New("the query has no words")
 
-// Bounds of a search. Each candidate costs some microseconds, each row of a frequent term a fraction of one.
+// Each candidate costs some microseconds, each row of a frequent term a fraction of one.
 const (
 	maxTerms = 16 // of a query; longer queries keep their rarest terms
-	// maxCandidates bounds the candidates of one expression, and enough is the number after which no further
-	// expression is asked.
+	// maxCandidates bounds the candidates of one expression. If enough candidates were found, no more
+	// expressions are asked.
 	maxCandidates = 200
 	enough        = 400
-	// A term that more than this share of the chunks have finds nothing, unless the query has no other term.
+	// If more than this share of the chunks have a term, the term finds candidates only in a query without
+	// other terms.
 	frequent = 0.2
-	// If more chunks than this have a word of a similar meaning, that word counts in the rank, but finds no candidates.
+	// If more chunks than this have a word of a similar meaning, the word counts in the rank, but finds no candidates.
 	maxNeighbour = 500
 )
 
-// Search returns the best hits, best first.
 func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error) {
 	all := terms.Of(q.Text)
 	vector, err := vectorOf(ctx, x, q)
@@ -85,17 +83,15 @@ func Search(ctx context.Context, x *index.Index, q Query) (hits []Hit, err error
 	return hits, err
 }
 
-// A term is a term of the query, with the terms that may replace it.
 type term struct {
-	text   string
-	chunks int     // how many chunks have it
-	weight float64 // how much it says, see weight
-	others []variant
-	// isGrammar means that the term is a word of grammar.
+	text      string
+	chunks    int     // how many chunks have it
+	weight    float64 // how much it says, see weight
+	others    []variant
 	isGrammar bool
 }
 
-// A variant is a term that a text may have in place of a term of the query. worth is its weight.
+// A text may have a variant in place of a term of the query. worth is the variant's weight.
 type variant struct {
 	text   string
 	chunks int
@@ -104,24 +100,20 @@ type variant struct {
 	isSought bool
 }
 
-// A search is one running search.
 type search struct {
-	v *index.View
-	q Query
-	// vector is that of the query, or nil.
+	v      *index.View
+	q      Query
 	vector []float32
-	// size is the number of chunks in the index.
-	size  int
-	terms []term // in the order of the query
-	scope index.Scope
+	size   int
+	terms  []term // in the order of the query
+	scope  index.Scope
 	// wantsRule means that the query asks what is allowed or was decided.
 	wantsRule bool
 	found     map[int64]index.Hit
-	// meaning is the sum of the vectors of the terms.
-	meaning words.Vector
+	meaning   words.Vector
 }
 
-// asksForRule are terms of queries that ask for a rule or a decision.
+// A query with one of these terms asks for a rule or a decision.
 var asksForRule = func() map[string]bool {
 	all := map[string]bool{}
 	for _, term := range terms.Of("rule policy convention guideline must may allowed allow permitted forbidden should never always decide decision decided choose chose chosen reject agree agreed prefer instead") {
@@ -130,7 +122,7 @@ var asksForRule = func() map[string]bool {
 	return all
 }()
 
-// prepare looks up the terms. If nothing of the project was indexed, no term is left.
+// If nothing of the project was indexed, no term is left.
 func (s *search) prepare(all []string) (err error) {
 	if s.size, err = s.v.Size(); err != nil {
 		return err
@@ -169,15 +161,13 @@ func (s *search) prepare(all []string) (err error) {
 	return s.addSynonyms()
 }
 
-// forgetGrammar drops the words of grammar, unless the query has no other word.
 func (s *search) forgetGrammar() {
 	if telling := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.isGrammar }); len(telling) > 0 {
 		s.terms = telling
 	}
 }
 
-// addSynonyms adds to each term the terms that may replace it, if some chunk has them. None of them weighs more than
-// the term itself.
+// If some chunk has a synonym of a term, the synonym may replace the term. No synonym weighs more than its term.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -199,7 +189,7 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// addVariant adds a variant. The variant finds candidates only if at most this many chunks have it (most).
+// If the number of chunks with the variant is above most, the variant finds no candidates.
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
@@ -220,7 +210,6 @@ func (t *term) all() int {
 	return n
 }
 
-// expression returns the term and its variants as an expression of the index.
 func (t *term) expression() string {
 	var b strings.Builder
 	b.WriteString(`("` + t.text + `"`)
@@ -233,15 +222,15 @@ func (t *term) expression() string {
 	return b.String()
 }
 
-// rarest returns the terms that some chunk has, the rarest first.
+// rarest leaves out terms that no chunk has. The rarest term comes first.
 func (s *search) rarest() []term {
 	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
 	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })
 	return all
 }
 
-// collect finds the candidates: chunks with all terms; then those with two of the rarest terms; then those with one
-// of them. It ends as soon as there are enough.
+// collect finds chunks with all terms, then those with two of the rarest terms, then those with one of them. It
+// ends as soon as there are enough.
 func (s *search) collect() error {
 	rare := s.rarest()
 	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.all()) > frequent*float64(s.size) }); len(telling) > 0 {
@@ -270,8 +259,8 @@ func (s *search) collect() error {
 	return nil
 }
 
-// filtered is the number of rows of which the database checks the project one by one. If there are more rows, the
-// expression names the project, which takes about as long as reading this number of rows.
+// Up to this number of rows, the database checks the project of each row. For more rows, the expression names
+// the project, which takes about as long as reading this number of rows.
 const filtered = 2_000
 
 // find adds the chunks that have a term, and all or some of other terms.

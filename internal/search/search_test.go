@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// now is the time of each search, Unix ms.
 const now = 1_800_000_000_000
 
 var ours = index.Session{Harness: "opencode", ID: "ses_1", Project: "git:a"}
@@ -23,7 +22,7 @@ func newIndex(t *testing.T) *index.Index {
 	return x
 }
 
-// add adds messages of one text each. The first has ordinal 1.
+// Each message has one text. The first has ordinal 1.
 func add(t *testing.T, x *index.Index, s index.Session, texts ...string) {
 	t.Helper()
 	must(t, x.Update(t.Context(), func(tx *index.Tx) error {
@@ -79,7 +78,7 @@ func TestBestMatchComesFirst(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "deploy", Limit: 1}), "the proxy has a deploy timeout of 30 seconds")
 }
 
-// A long question of common words must find the message with its rare ones.
+// A long question with common words must find the message with its rare words.
 func TestRareWordsDecide(t *testing.T) {
 	x := newIndex(t)
 	var texts []string
@@ -90,7 +89,7 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
-// Somebody who looks for a rare word does not want texts that have only a frequent word.
+// A search for a rare word must not find texts with only a frequent word.
 func TestWeakHitsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string
@@ -155,7 +154,7 @@ func TestOtherProjectsAreNotShown(t *testing.T) {
 	}
 }
 
-// Bug K1: once, as long as a session had no summary, a search found the messages of its own prompt.
+// Bug K1: in a session without a summary, a search found the messages of its own prompt.
 func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "zebra one", "zebra two", "zebra three")
@@ -180,7 +179,7 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	}
 }
 
-// Bug K3: once, the messages that the model sees were left out only after the limit was applied, so no hit was left.
+// Bug K3: the messages that the model sees were left out only after the limit was applied, so no hit was left.
 func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	x := newIndex(t)
 	texts := []string{"zebra of old"}
@@ -191,7 +190,7 @@ func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "zebra", Harness: "opencode", Session: "ses_1", Through: 1, Limit: 3}), "zebra of old")
 }
 
-// Bug K4: once, a search for "agent" found all messages of that role.
+// Bug K4: a search for "agent" found all messages of this role.
 func TestBugK4RolesAndKindsAreNoWords(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "something")

@@ -13,8 +13,7 @@ const (
 	damping = 60
 )
 
-// vectorOf returns the vector of a query, or nil. It asks the service before the search begins, so that no view of the
-// index waits for it.
+// vectorOf asks the service before the search begins, so that no view of the index waits for the service.
 func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, err error) {
 	if q.Embed == nil {
 		return nil, nil
@@ -29,8 +28,8 @@ func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, e
 	return vector, err
 }
 
-// fuse adds the texts whose vectors are nearest to that of the query, and ranks all hits anew: each list gives to its
-// hits the reciprocal of their ranks. Without vectors, the hits stay as they are.
+// fuse adds the texts whose vectors are nearest to the query's vector, and ranks all hits again: each list
+// gives to its hits the reciprocal of their ranks. Without vectors, the hits stay as they are.
 func (s *search) fuse(hits []*scored) ([]*scored, error) {
 	if s.vector == nil || s.q.Project != "" && s.scope.Project == 0 {
 		return hits, nil

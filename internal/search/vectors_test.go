@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// embed gives vectors to the texts of an index, and returns the function that does so for queries. Texts without a
-// vector get none.
+// embed returns the function that gives vectors to queries. Texts that vectors does not name get none.
 func embed(t *testing.T, x *index.Index, vectors map[string][]float32) func(context.Context, string, string) []float32 {
 	t.Helper()
 	var texts []index.Waiting
@@ -41,7 +40,7 @@ func TestVectorsFindWhatWordsDoNot(t *testing.T) {
 	want(t, search1(t, x, q))
 }
 
-// A text that both lists have ranks above those that only one of them has.
+// A text in both lists ranks above texts in only one list.
 func TestBothListsCount(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "cache cache cache", "the cache of pictures")

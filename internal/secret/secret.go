@@ -8,22 +8,21 @@ import (
 	"sync"
 )
 
-// A rule recognises one kind of credential.
 type rule struct {
 	name string
-	// hint is a text that each match contains. The pattern is tried only on texts with the hint. If isFolded is set,
-	// the hint may have upper-case letters in the text.
+	// Each match contains hint, so the pattern is tried only on texts with the hint. If isFolded is set, the
+	// hint may have upper-case letters in the text.
 	hint     string
 	isFolded bool
 	pattern  func() *regexp.Regexp
-	// entropy is the least number of bits for each character of the value. Words and placeholders, such as
+	// entropy is the least number of bits for each character of the value. Words and placeholders, for example
 	// "your-password-here", have less than random values.
 	entropy float64
 }
 
-// rules are the credentials that coding sessions contain most often. The forms of the keys are those that the
-// providers document for secret scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has
-// a group, the group is the value, and the text around it stays.
+// Coding sessions contain these credentials most often. Providers document the forms of their keys for secret
+// scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has a group, the group is
+// the value, and the text around it stays.
 var rules = []rule{
 	{"private key", "-----BEGIN", false, once(`-----BEGIN (?:[A-Z]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s:,-]*`), 0},
 	{"GitHub token", "gh", false, once(`\bgh[pousr]_[A-Za-z0-9]{36,}\b`), 3},
@@ -63,13 +62,13 @@ var rules = []rule{
 	{"API key", "key", true, assignment(`[a-z0-9_-]*(?:api|access|private|encryption|account)[_-]?key`, 12), 3},
 }
 
-// assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2", `password: "hunter2"` or
-// `"apiKey": "…"`. The value has at least as many characters as least says, and is no call or variable.
+// assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2" or `"apiKey": "…"`. The
+// value has at least as many characters as least says, and is no call or variable.
 func assignment(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?i)\b%s["']?[ \t]*(?::=|=>|[:=])[ \t]*["'%[2]s]?([^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least))
 }
 
-// flag matches the value of a flag that follows after a blank, as in "--password hunter2".
+// flag matches the value of a flag after a blank, as in "--password hunter2".
 func flag(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?:^|\s)--%s[ \t]+["']?([^\s"'%s<>()\[\]{}$,;%%-][^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least-1))
 }
@@ -78,7 +77,7 @@ func once(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// Redact returns a text with each credential replaced by its name.
+// Redact replaces each credential in a text by its name.
 func Redact(text string) string {
 	if !mayHold(text) {
 		return text
@@ -125,7 +124,7 @@ func (r *rule) redact(text string) string {
 	return b.String()
 }
 
-// reference matches a word, such as the type "string", or the name of a value, such as process.env.API_KEY.
+// reference matches a word, for example the type "string", or the name of a value, for example process.env.API_KEY.
 var reference = once(`^[A-Za-z_]+$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\.?$`)
 
 // entropy returns the bits for each character of a value, by the frequency of its characters.
@@ -144,11 +143,11 @@ func entropy(value string) float64 {
 	return bits
 }
 
-// longWord is the length from which a word without blanks may be a credential.
+// A word of this length without blanks may be a credential.
 const longWord = 16
 
-// mayHold reports whether any rule can match. It reads the text once: most texts of a session have neither a long
-// word with a digit nor the name of a credential, and need no pattern.
+// Most texts of a session have neither a long word with a digit nor the name of a credential. mayHold reads the
+// text once, and these texts need no pattern.
 func mayHold(text string) bool {
 	run, hasDigit := 0, false
 	for i := range len(text) {
@@ -223,7 +222,6 @@ func mayHold(text string) bool {
 	return run >= longWord && hasDigit
 }
 
-// hasPassword reports whether an address has an "@" before its path.
 func hasPassword(address string) bool {
 	end := strings.IndexAny(address, "/ \t\r\n\"'`<>")
 	if end < 0 {
@@ -232,7 +230,8 @@ func hasPassword(address string) bool {
 	return strings.IndexByte(address[:end], '@') >= 0
 }
 
-// hasNoValue reports whether "token" or "pass" is followed by words and no value: sessions talk about tokens all the time.
+// Sessions talk about tokens all the time. hasNoValue reports whether "token" or "pass" is followed by words
+// and no value.
 func hasNoValue(after string) bool {
 	after = strings.TrimLeft(after, `"'`)
 	return after == "" || !strings.ContainsRune(":=", rune(strings.TrimLeft(after+" .", " \t")[0]))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The values are made up from parts, so that no scanner of secrets reports this file.
+// The values are made from parts, so that no scanner of secrets reports this file.
 func TestSecretsAreNamedAndTheirValuesGone(t *testing.T) {
 	const random = "q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW"
 	for _, c := range []struct{ before, value, after, name string }{
@@ -77,7 +77,6 @@ func TestOrdinaryTextsStay(t *testing.T) {
 	}
 }
 
-// Patterns are tried on texts that somebody else prepared.
 func TestHostileTextTakesLinearTime(t *testing.T) {
 	for _, part := range []string{"-----BEGIN PRIVATE KEY-----", "://a:", "password=", "bearer ", "sk-", "a_token", "passwpasswpassw", "curl -u a", "mysql -h a ", "a_pass", "--x-token ", "token", "\x00\xff"} {
 		Redact(strings.Repeat(part, 1<<17/len(part)))

@@ -10,19 +10,18 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// A Chronicle holds the facts about a session's history that its passes use. It is read with the session, and again
-// after each publication.
+// A Chronicle holds the facts about a session's history that its passes use. It is read with the session, and
+// again after each publication.
 type Chronicle struct {
 	Compartments []chronicle.Compartment
-	// Withdrawn are the compartments that a revert has taken.
+	// A revert has taken the compartments in Withdrawn.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
 	Memories  memories.OfProject // the expired ones, too: the time of the fold decides what has expired
 	// UserMemories are the memories about the user. They are shown only with the user's consent.
-	UserMemories []chronicle.Memory
-	// MemoryChanges is the log of the changes of the memories.
+	UserMemories  []chronicle.Memory
 	MemoryChanges []chronicle.MemoryChange
-	// memoryVersion is the Memories.Version of the store from which they were read.
+	// memoryVersion is the Memories.Version of the store at the time of reading.
 	memoryVersion int64
 	// HeadGeneration is the generation of the compartments that the head was rendered from.
 	HeadGeneration int
@@ -30,8 +29,7 @@ type Chronicle struct {
 	PendingMarker, AppliedMarker string
 }
 
-// ReadChronicle reads the compartments of a session and the memories of its project. As long as the identity of the
-// project is not known, there are no memories.
+// As long as the identity of the project is unknown, there are no memories.
 func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
 	key, project := s.Key, s.Row.Project
 	compartments, end, err := ss.Store.History.Compartments(ctx, key)
@@ -50,8 +48,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	return c, ss.readMemories(ctx, project, &c)
 }
 
-// readMemories reads the memories of a project. Their version is read first, and then their log. If a memory changes
-// between the reads, the memories already show the change, and the next read repeats it.
+// The version is read before the memories and their log. If a memory changes between the reads, the memories
+// already show the change, and the next read repeats it.
 func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronicle) (err error) {
 	if c.memoryVersion, err = ss.Store.Memories.Version(ctx); err != nil {
 		return err
@@ -66,8 +64,8 @@ func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronic
 	return err
 }
 
-// RefreshMemories reads the memories of the session's project again if any memory has changed since: another session,
-// or the user on the command line, may have stored one.
+// Another session, or the user on the command line, may have stored a memory. So RefreshMemories reads the
+// memories again if any has changed.
 func (ss *Sessions) RefreshMemories(ctx context.Context, s *Session) error {
 	if version, err := ss.Store.Memories.Version(ctx); err != nil || version == s.Chronicle.memoryVersion {
 		return err
@@ -75,12 +73,10 @@ func (ss *Sessions) RefreshMemories(ctx context.Context, s *Session) error {
 	return ss.readMemories(ctx, s.Row.Project, &s.Chronicle)
 }
 
-// Published converts the compartments to the form of the pipeline.
 func (c *Chronicle) Published() *pipeline.History {
 	return &pipeline.History{Compartments: c.Compartments, Withdrawn: c.Withdrawn}
 }
 
-// CoveredEnd returns the end of the newest compartment.
 func (c *Chronicle) CoveredEnd() chronicle.Place {
 	if n := len(c.Compartments); n > 0 {
 		return chronicle.Place{Ordinal: c.Compartments[n-1].End, Key: c.Compartments[n-1].EndKey()}

@@ -14,17 +14,17 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is the state with which a copy of another session begins, except its units.
+// A copy of another session begins with this state and with its units.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow
 	Rest     store.Inheritance
 }
 
-// BuildCopy builds a session that begins with history. A fork is such a session: the harness has copied
-// messages and given them new ids. BuildCopy applies the decisions about the originals to the copies, so that the
-// copy's wire equals the original's. The copy then fits into the window, and the provider still has its prefix in
-// the cache. If BuildCopy finds no original, the session starts without inherited state.
+// A fork begins with history: the harness has copied messages and given them new ids. BuildCopy applies the
+// decisions about the originals to the copies, so that the copy's wire equals the original's. The copy then
+// fits into the window, and the provider still has its prefix in the cache. If BuildCopy finds no original, the
+// session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, named string, messages []json.Value) error {
 	original, copied, err := ss.Original(ctx, s.Key, named, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
@@ -54,16 +54,15 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// lookedFor is the number of the copy's first messages that are compared with other sessions. One message would not
-// be enough: if the harness has compacted the original after its newest pass, the copy begins with a summary that no
-// pass of the original has seen.
+// This number of the copy's first messages are compared with other sessions. One message would not be enough.
+// If the harness has compacted the original after its newest pass, the copy begins with a summary that no pass
+// of the original has seen.
 const lookedFor = 4
 
-// Original returns the session from which the session of key has copied messages, and the copied messages. o is the
-// outline of the copy's array. If there is no original, both results are empty. If there are several, Original returns
-// the one that the harness has named, otherwise the one with the most copied units. Pi names it. This matters for a
-// fork of a fork: the first session may have seen more of the messages, but the newest decisions about them are those
-// of the second one.
+// Original returns the session from which the session of key has copied messages, and the copied messages, or nothing.
+// o is the outline of the copy's array. If there are several originals, Original returns the one that the harness has
+// named (Pi does), otherwise the one with the most copied units. This matters for a fork of a fork: the first session
+// may have seen more of the messages, but the second one has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -91,8 +90,8 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, named, director
 	return best, longest, nil
 }
 
-// copyOf returns the session of key, and which of its messages are in the array of o. If the session is not stored,
-// both are empty.
+// copyOf returns the session of key, and which of its messages are in the array of o. If the session is not
+// stored, both are empty.
 func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outline) (store.Snapshot, pipeline.Copy, error) {
 	snap, _, err := ss.Store.Load(ctx, key)
 	if err != nil {
@@ -105,9 +104,8 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// adopt builds the session from the state of its original. The first pass stores all of it. Every new kind of
-// decision about messages or units must be copied here, too: a copied unit keeps its tag and gets a new key,
-// and a copied message gets a new key (copied.Messages).
+// The first pass stores all of the adopted state. Every new kind of decision about messages or units must be copied
+// here, too: a copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
@@ -178,8 +176,8 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	}
 }
 
-// systemOfCopy returns the system prompt of a copy. That is the original's prompt, unless the harness has
-// already asked for the system prompt of the copy's first request.
+// The system prompt of a copy is the original's, unless the harness has already asked for the system prompt of
+// the copy's first request.
 func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
 	switch {
 	case own.SystemHash == "":
@@ -193,17 +191,15 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 	return own
 }
 
-// A copiedHistory is the part of the original's history that a copy begins with.
 type copiedHistory struct {
 	head *store.HeadRow
 	rows []chronicle.Compartment
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides. We assume that these messages have the same keys as
-// in the original. If the head covers messages that the copy does not have, historyOfCopy returns the head without
-// the key of its last message, as after a revert. Then the copy's first pass makes a new head from the
-// compartments.
+// harness, it also has the messages that the summary hides. These messages count as having the same keys as in the
+// original. If the head covers messages that the copy does not have, the head loses the key of its last
+// message, as after a revert. Then the copy's first pass makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""

@@ -10,24 +10,24 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 )
 
-// A gap is a range of messages that the harness's own compaction removed from the array before they were
-// summarised. For example, compartments cover the messages 1 to 40, and after a /compact the array begins with
-// the harness's summary and message 61.
+// A gap is a range of messages that the harness's own compaction removed before they were summarised. For
+// example, compartments cover the messages 1 to 40, and after a /compact the array begins with the harness's
+// summary and message 61.
 type gap struct {
 	// summary is the key of the harness's summary. covered is the end of the compartments before the gap.
 	summary string
 	covered int
-	// filler is the compartment of the missing messages, 41 to 60 in the example. Its text is the harness's
-	// summary. It is published together with the first compartment of the messages after it.
+	// filler is the compartment of the missing messages (41 to 60), with the harness's summary as its text. It
+	// is published together with the first compartment of the messages after it.
 	filler chronicle.Compartment
-	// first is the first message of the array. It is zero if the harness's store does not hold it.
+	// first is the first message of the array. If the harness's store does not hold this message, first is zero.
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages follow
-// the compartments, Uncovered looks in the harness's store. ok is false if that store does not hold the array's first
-// message. It is also false if the messages of a stored compartment are gone, or if the messages of a withdrawn
-// compartment are back.
+// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages
+// follow the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's
+// first message. It is also false if the messages of a stored compartment are gone, or the messages of a
+// withdrawn compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false
@@ -57,8 +57,8 @@ func (s *Session) Anchors() []chronicle.Place {
 	return all
 }
 
-// findGap looks for the array's first message in the harness's store. The messages between covered and that message
-// become the filler. If the store does not hold the message, first stays zero.
+// findGap looks for the array's first message in the harness's store. The messages between covered and this
+// message become the filler. If the store does not hold the message, first stays zero.
 func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
 	g := &gap{summary: key, covered: covered}
@@ -97,10 +97,10 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	return g
 }
 
-// fillerImportance is above the middle of 1 to 100, because no other compartment has these messages.
+// No other compartment has these messages, so fillerImportance is above the middle of 1 to 100.
 const fillerImportance = 60
 
-// Filler returns the compartment that has to be published before the compartments of a run, or nil if there is none.
+// Filler returns the compartment that has to be published before the compartments of a run, or nil.
 func (s *Session) Filler() *chronicle.Compartment {
 	if s.gap == nil || len(s.gap.filler.Keys) == 0 {
 		return nil

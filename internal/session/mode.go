@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,
-// the mode could change back and forth, and each change would cost the prefix (bug class A26 in
-// docs/defects.md). Before the first pass, Mode returns the zero Mode, in which the model sees no tags.
+// The first pass decides the mode and stores it. If each pass decided, the mode could change back and forth,
+// and each change would cost the prefix (bug class A26 in docs/defects.md). Before the first pass, Mode returns
+// the zero Mode, in which the model sees no tags.
 func (s *Session) Mode() mode.Mode {
 	m, _ := mode.Parse(s.Row.Mode)
 	return m
@@ -19,7 +19,7 @@ func ModeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEna
 	return mode.Mode{IsSubagent: isSubagent, Reduces: reduceEnabled && mayReduce(codec, messages)}
 }
 
-// mayReduce reads from the first user message whether its tool switches allow ctx_reduce.
+// The tool switches of the first user message say whether ctx_reduce is allowed.
 func mayReduce(codec transcript.Codec, messages []json.Value) bool {
 	for _, raw := range messages {
 		m := codec.Decode(raw)

@@ -6,18 +6,18 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// FindProject looks for the identity of a directory's project. It may take seconds. If it does not find the
-// identity, a later call tries again. Until then, new sessions of the directory belong to no project.
+// FindProject may take seconds. If it does not find the identity of the directory's project, a later call tries
+// again. Until then, new sessions of the directory belong to no project.
 func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	if err := ss.Projects.Find(ctx, directory); err != nil && ctx.Err() == nil {
 		ss.Log.Warn("the project of a directory is not known, so its sessions learn no facts", "directory", directory, "error", err)
 	}
 }
 
-// Enter notes the directory of a session and, if it is known, the identity of the directory's project. A session of
-// a repository's project keeps that project even if the directory now seems to be in no repository. One possible
-// reason is that another user owns the directory now. If the project of a running session changes, Enter reads the
-// new project's memories. The caller holds the session's lock.
+// Enter notes the directory of a session and, if known, the identity of its project. A session of a
+// repository's project keeps this project even if the directory now seems to be in no repository. For example,
+// another user may own it now. If the project of a running session changes, Enter reads the new project's
+// memories. The caller holds the session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)
 	if s.Row.Directory != directory {

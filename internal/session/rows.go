@@ -22,8 +22,8 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// chainFrom decodes a stored chain. If the text is not a chain, it returns the chain of no messages. The next
-// pass then cannot tell what the last wire was, but it still answers.
+// If the text is not a chain, the result is the chain of no messages. The next pass then cannot know the last
+// wire, but it still answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}
 	b, err := hex.DecodeString(text)
@@ -98,8 +98,8 @@ func editFromRow(r store.EditRow) frozen.Edit {
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
-// RowFromEdit returns the stored form of an edit. The payload of a compression is its level. The payload of
-// any other edit is the rule that proposed it, which only people read.
+// The payload of a compression is its level. The payload of any other edit is the rule that proposed it, which
+// only people read.
 func RowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass, Payload: rule}
 	if e.Level > 0 {
@@ -138,7 +138,6 @@ func rowFromUnit(u frozen.Unit) store.UnitRow {
 	}
 }
 
-// RowFromHead returns the stored form of a head.
 func RowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int) *store.HeadRow {
 	sections, _ := json.Marshal(h.Sections) // numbers can always be encoded
 	return &store.HeadRow{
@@ -169,13 +168,11 @@ func HeadFromRow(r *store.HeadRow) frozen.Head {
 	return h
 }
 
-// textOfPinned returns the stored form of the pinned prompts.
 func textOfPinned(keys [frozen.MaxPinned]string) string {
 	text, _ := json.Marshal(slices.DeleteFunc(keys[:], func(key string) bool { return key == "" })) // strings can always be encoded
 	return string(text)
 }
 
-// pinnedFromText reads what textOfPinned has written.
 func pinnedFromText(text string) (keys [frozen.MaxPinned]string) {
 	var all []string
 	_ = json.Unmarshal([]byte(text), &all) // a pinned prompt without its key is only in the summaries

@@ -22,40 +22,36 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// These constants bound the sessions in memory. If an evicted session sends a transform again, it needs a resync.
+// If an evicted session sends a transform again, it needs a resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20
 )
 
-// A session is one session in memory. Only the holder of its lock may use its fields.
+// Only the holder of its lock may use the fields of a Session.
 type Session struct {
-	// locked holds a token while a call works on the session. It is a channel and not a mutex, so that a
-	// waiting call can give up when its context ends, even if the running call never returns.
+	// locked holds a token while a call works on the session. A channel lets a waiting call give up when its
+	// context ends, even if the running call never returns. A mutex would not.
 	locked chan struct{}
 	Key    store.Key
-	// Row is the stored form of the session. Pipe is nil until the first transform, and after a failed transform.
+	// Until the first transform, and after a failed one, Pipe is nil.
 	Row   store.SessionRow
 	Known bool // whether Row was read from the store
 	Pipe  *pipeline.Session
 	// Revision identifies the array that both Pipe and the client hold.
 	Revision uint64
-	// Unsaved are units that are not stored yet, because the database was busy. They are also in a file, so that
-	// even after a restart no other unit gets their tags.
+	// Unsaved are units that are not stored yet, because the database was busy. They are also in a file, so
+	// that even after a restart no other unit gets their tags.
 	Unsaved []frozen.Unit
-	// Inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
+	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
-	// Chronicle is read from the store together with Pipe.
 	Chronicle Chronicle
-	// gap is nil if the array itself shows which of its messages follow the compartments.
+	// If the array shows which of its messages follow the compartments, gap is nil.
 	gap *gap
-	// states holds the states of features that are discarded when the session is forgotten. lasting holds
-	// the states that are kept. See Slot.
+	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
 	states, lasting map[any]any
-	// WireTokens is the size of the messages that the newest pass sent.
-	WireTokens int
-	// IsUnstored means that the newest pass could not be stored because the database was busy. The journal
-	// then has no line for its request.
+	WireTokens      int
+	// The newest pass could not be stored because the database was busy. The journal then has no line for its request.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
@@ -63,12 +59,11 @@ type Session struct {
 	Bytes atomic.Int64
 	// used is the tick of the newest use. Sessions.mu guards it.
 	used uint64
-	// LastPass is the duration of the last pass in µs. Thinking is the estimated size, in tokens, of the thinking in its
-	// wire. Reading them needs no lock.
+	// LastPass is the duration of the last pass in µs. Thinking is the estimated size, in tokens, of the
+	// thinking in its wire. Reading them needs no lock.
 	LastPass, Thinking atomic.Int64
 }
 
-// Forget clears the session's state in memory. The next transform starts from the store.
 func (s *Session) Forget() {
 	s.Pipe, s.Known, s.Unsaved, s.Inherited = nil, false, nil, nil
 	s.Bytes.Store(0)
@@ -77,29 +72,26 @@ func (s *Session) Forget() {
 	clear(s.states)
 }
 
-// Options configure sessions.
 type Options struct {
 	Store *store.Store
 	Guard *store.Guard
 	Clock clock.Clock
 	Log   *slog.Logger
-	// RawHistory reads the harnesses' own stores. Without it, only messages that are in memory can be read.
+	// Without RawHistory, only messages that are in memory can be read.
 	RawHistory *rawhistory.Reader
 	Projects   *project.Projects
-	// Copied are called when a session begins as a copy of another one, so that features copy their state.
+	// The functions in Copied are called when a session begins as a copy, so that features copy their state.
 	Copied []func(ctx context.Context, s *Session, original store.Key) error
 }
 
 // Sessions is a bounded set of sessions in memory.
 type Sessions struct {
 	Options
-	// mu guards byKey, tick and the field used of each session.
 	mu    sync.Mutex
 	byKey map[store.Key]*Session
 	tick  uint64
 }
 
-// New returns a set without sessions.
 func New(o Options) *Sessions {
 	return &Sessions{Options: o, byKey: make(map[store.Key]*Session)}
 }
@@ -139,7 +131,6 @@ func (ss *Sessions) AwaitIdle(ctx context.Context, key store.Key, longest time.D
 	}
 }
 
-// use returns the session of key, and marks it as the most recently used one.
 func (ss *Sessions) use(key store.Key) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -159,7 +150,7 @@ func (ss *Sessions) holds(s *Session) bool {
 	return ss.byKey[s.Key] == s
 }
 
-// LastPassDuration returns the duration of a session's last pass, or 0 if it is unknown.
+// LastPassDuration returns 0 if the duration is unknown.
 func (ss *Sessions) LastPassDuration(key store.Key) time.Duration {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -169,7 +160,7 @@ func (ss *Sessions) LastPassDuration(key store.Key) time.Duration {
 	return 0
 }
 
-// Thinking returns the estimated size of the thinking in a session's last wire, or 0 if it is unknown.
+// Thinking returns the estimated size of the thinking in a session's last wire, or 0 if unknown.
 func (ss *Sessions) Thinking(key store.Key) int64 {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -179,8 +170,8 @@ func (ss *Sessions) Thinking(key store.Key) int64 {
 	return 0
 }
 
-// Trim evicts the least recently used sessions until the bounds hold. It skips sessions that a running call
-// has locked, so one call that never returns cannot fill the memory. It never evicts the newest session.
+// Trim evicts the least recently used sessions until the bounds hold. It skips locked sessions, so one call
+// that never returns cannot fill the memory. It never evicts the newest session.
 func (ss *Sessions) Trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -212,14 +203,12 @@ func (s *Session) tryLock() bool {
 	}
 }
 
-// Remove forgets a deleted session.
 func (ss *Sessions) Remove(key store.Key) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	delete(ss.byKey, key)
 }
 
-// Load reads the session's row and snapshot from the store.
 func (ss *Sessions) Load(ctx context.Context, s *Session) (store.Snapshot, error) {
 	snap, _, err := ss.Store.Load(ctx, s.Key)
 	if err != nil {
@@ -231,7 +220,6 @@ func (ss *Sessions) Load(ctx context.Context, s *Session) (store.Snapshot, error
 	return snap, nil
 }
 
-// Build creates the session's pipeline from its stored form and from the chronicle.
 func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
 	meta := metaFromRow(s.Row)
 	s.Pipe = pipeline.NewSession(pipeline.Config{
@@ -240,7 +228,8 @@ func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
 	}, meta, stateFromSnapshot(snap, s.Chronicle.Compartments))
 }
 
-// AsOf returns a session as a pass left it: with the edits of this pass and of earlier ones. It has no messages and no head.
+// AsOf returns a session as a pass left it: with the edits of this pass and of earlier ones, but without
+// messages and head.
 func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Session {
 	snap.Edits = slices.DeleteFunc(slices.Clone(snap.Edits), func(e store.EditRow) bool { return e.Pass > pass })
 	snap.Thinking = slices.Clone(snap.Thinking)
@@ -256,7 +245,7 @@ func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Sessi
 }
 
 // About returns descriptions of a session's units by their keys. The store holds no content, so About returns
-// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one runs.
+// nothing if the session is not in memory, or while a pass runs.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The oldest session is locked by a call that never returns. Trim must evict other sessions instead.
+// The oldest session is locked by a call that never returns. Trim must evict other sessions.
 func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	ss := New(Options{})
 	lock := func(name string) *Session {
@@ -34,8 +34,8 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	}
 }
 
-// OpenCode 2 tells a new date in a message, so its system prompt does not get old. Once, an idle session lost all bound
-// thinking at midnight.
+// OpenCode 2 tells a new date in a message, so its system prompt does not get old. The bug: an idle session
+// lost all bound thinking at midnight.
 func TestSystemPromptWithoutADateDoesNotGetOld(t *testing.T) {
 	const day = 24 * 60 * 60 * 1000
 	for name, want := range map[string]bool{"opencode": true, "opencode2": false, "pi": false} {
@@ -48,7 +48,6 @@ func TestSystemPromptWithoutADateDoesNotGetOld(t *testing.T) {
 	}
 }
 
-// A session that is forgotten keeps only the lasting state of its features.
 func TestForgetKeepsLastingState(t *testing.T) {
 	passing, lasting := NewSlot[int](), NewLastingSlot[int]()
 	s := &Session{}

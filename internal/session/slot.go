@@ -1,24 +1,23 @@
 package session
 
-// A Slot gives each session a place for a feature's own state. A feature declares one Slot for each type of its
-// state, so Session needs no field for it:
+// A Slot gives each session a place for a feature's own state, so Session needs no field for it. A feature
+// declares one Slot for each type of its state:
 //
 //	var counts = session.NewSlot[int]()
 //
 //	*counts.Of(s)++
 type Slot[T any] struct {
-	// isLasting means that the state survives Forget.
 	isLasting bool
 }
 
 // NewSlot returns a slot that becomes empty when the session is forgotten, for example after a failed pass. The
-// feature then begins anew, from the store.
+// feature then begins again from the store.
 func NewSlot[T any]() *Slot[T] { return &Slot[T]{} }
 
 // NewLastingSlot returns a slot that stays as long as the session is in memory.
 func NewLastingSlot[T any]() *Slot[T] { return &Slot[T]{isLasting: true} }
 
-// Of returns the state in a session. It is zero at first. The caller holds the session's lock.
+// Of returns the state in a session, at first zero. The caller holds the session's lock.
 func (k *Slot[T]) Of(s *Session) *T {
 	states := &s.states
 	if k.isLasting {

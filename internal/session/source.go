@@ -38,10 +38,8 @@ type RawSource func(ctx context.Context, start, end int, yield func(rawhistory.M
 // ErrSubagent refuses ctx_expand in a subagent's session, which never has summaries.
 var ErrSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
 
-// RawSource returns the source of a session's raw messages. If the array
-// in memory begins with the session's first message, the source is that array. Otherwise the source is the
-// harness's own store.
-// The caller holds the session's lock.
+// If the array in memory begins with the session's first message, the source is this array. Otherwise it is the
+// harness's own store. The caller holds the session's lock.
 func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	if !s.Known {
 		if _, err := ss.Load(ctx, s); err != nil {
@@ -60,7 +58,7 @@ func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string)
 	return ss.SourceOf(ctx, s, directory)
 }
 
-// SourceOf returns a RawSource for the messages of s. The caller holds the session's lock and has read its chronicle.
+// The caller of SourceOf holds the session's lock and has read its chronicle.
 func (ss *Sessions) SourceOf(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	anchors := AnchorsOf(s.Chronicle.Compartments)
 	if s.Pipe != nil {
@@ -82,7 +80,6 @@ func (ss *Sessions) SourceOf(ctx context.Context, s *Session, directory string) 
 	}, nil
 }
 
-// storedSession identifies a session in the harness's store.
 func (ss *Sessions) storedSession(s *Session) rawhistory.Session {
 	return rawhistory.Session{Harness: schema.Harness(s.Key.Harness), ID: s.Key.Session, Directory: s.Row.Directory, Anchors: AnchorsOf(s.Chronicle.Compartments)}
 }
@@ -95,8 +92,7 @@ func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place)
 	return anchors
 }
 
-// isWhole reports whether the array holds all messages of the session. After a compaction by the harness, the
-// array holds a summary in place of the oldest ones.
+// After a compaction by the harness, the array holds a summary in place of the oldest messages, so it is not whole.
 func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	if len(anchors) > 0 {
 		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
@@ -104,18 +100,16 @@ func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	return !slices.ContainsFunc(entries, func(e history.Entry) bool { return e.IsSummary })
 }
 
-// InMemory returns a source that reads messages of the session's array. It needs no lock, because raw messages
-// never change.
+// Raw messages never change, so the source of InMemory needs no lock.
 func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []chronicle.Place) RawSource {
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)
 	}
 }
 
-// BindAnswer stores which prompt the thinking of an answer is bound to. It does so before any array contains
-// the answer, because the harness may exit before the next pass. If the model does not bind its thinking, or
-// if the request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the
-// session's lock.
+// BindAnswer stores which prompt the thinking of an answer is bound to. The harness may exit before the next pass, so
+// BindAnswer does not wait until an array contains the answer. If the model does not bind its thinking, or if the
+// request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {
 	if sent == "" || message == "" {
 		return nil

@@ -4,28 +4,25 @@ import (
 	"time"
 )
 
-// IsSystemOld reports whether the session's frozen system prompt may be replaced because it is from an earlier day
-// than now. A system prompt that does not tell the date stays valid.
+// If the session's frozen system prompt is from an earlier day than now, it may be replaced. A system prompt
+// without a date stays valid.
 func (s *Session) IsSystemOld(now int64) bool {
 	return s.Pipe.Codec.Vocabulary().System.Date != nil && !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
 }
 
-// isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's
-// time zone, because the harness does too.
+// The harness uses this machine's time zone, so isEarlierDay does, too. a and b are in Unix ms.
 func isEarlierDay(a, b int64) bool {
 	year, day := time.UnixMilli(a).Year(), time.UnixMilli(a).YearDay()
 	now := time.UnixMilli(b)
 	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
 }
 
-// SystemComesFirst reports whether the harness asks for a turn's system prompt before the
-// turn's first pass.
+// SystemComesFirst reports whether the harness asks for a turn's system prompt before the turn's first pass.
 func (s *Session) SystemComesFirst() bool {
 	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// IsSystemChanged reports whether the system prompt of this turn's requests differs from the system prompt of the
-// newest stored pass. If so, the next stored pass is a bust.
+// If this turn's requests have another system prompt than the newest stored pass, the next stored pass is a bust.
 func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
 
 // IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.

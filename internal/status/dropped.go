@@ -9,11 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// maxDroppedUnits bounds the dropped units in one answer.
 const maxDroppedUnits = 5000
 
-// droppedUnits lists the units that passes of the session have dropped, newest
-// decision first.
 func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
 	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
 	if err != nil {

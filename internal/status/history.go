@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// headStatus describes the head of a session. It returns nil if the session has none.
 func headStatus(s store.SessionReport) *schema.HeadStatus {
 	if s.Head == nil {
 		return nil
@@ -34,8 +33,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 }
 
-// historyStatus describes the summarised history of a session and its historian. It returns nil if the
-// session has neither.
+// If the session has neither a summarised history nor a historian, the result is nil.
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle
@@ -62,7 +60,6 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	return st
 }
 
-// PublishStatus describes a run that has published compartments.
 func PublishStatus(r work.RunRow) schema.HistoryPublish {
 	return schema.HistoryPublish{
 		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
@@ -75,11 +72,10 @@ func usageStatus(u work.Usage) schema.HistorianUsage {
 	return schema.HistorianUsage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
 }
 
-// recently is how recently a session must have worked for its overdue history to cause a warning. A user
-// cannot do anything about a session that has ended.
+// A user cannot do anything about a session that has ended. So overdue history causes a warning only if the
+// session worked recently.
 const recently = time.Hour
 
-// historyWarnings names the sessions whose history should already have been summarised.
 func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warning {
 	var all []schema.Warning
 	for _, st := range sessions {
@@ -96,7 +92,7 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 	return all
 }
 
-// addWork adds the current run, an unfinished recomp and a budget that is used up to the status. It takes no session's lock.
+// addWork adds the current run, an unfinished recomp and a budget that is used up. It takes no session's lock.
 func (sb *Statuses) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
 	st.Budget = sb.Budget(store.HistorianOf(s.Key))

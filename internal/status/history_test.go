@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A session that has ended causes no warning, because the user cannot do anything about it.
 func TestOverdueHistoryIsAWarning(t *testing.T) {
 	const now = 10_000_000
 	st := func(overdue bool, at int64) schema.SessionStatus {
@@ -22,7 +21,7 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 	}
 }
 
-// An empty delta is a sentence. Once, the status said "22 added since" of it.
+// An empty delta is a sentence. The bug: the status said "22 added since" of it.
 func TestEmptyDeltaIsNothingAdded(t *testing.T) {
 	empty := tokens.Count(history.EmptyDelta)
 	for size, want := range map[int]int{empty: 0, empty + 1: empty + 1} {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// ResidentBytes returns the resident memory of this process, or 0 if it is unknown. The second number of
-// statm counts resident pages (man 5 proc).
+// ResidentBytes returns the resident memory of this process, or 0 if unknown. The second number of statm counts
+// resident pages (man 5 proc).
 func ResidentBytes() int64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -4,8 +4,8 @@ package status
 
 import "runtime/metrics"
 
-// ResidentBytes returns the memory that the Go runtime holds and has not returned to the system. It leaves out SQLite's
-// share, which is small. Asking the system for the whole process would cost more here than on Linux.
+// ResidentBytes returns the memory that the Go runtime holds, without SQLite's share, which is small. Asking
+// the system for the whole process would cost more here than on Linux.
 func ResidentBytes() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

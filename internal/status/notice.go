@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// tellOfBust tells the user what the pass has removed from the prompt.
 func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	if !ps.Wire.Bust || ps.Session.Mode().IsSubagent || !slices.Contains(ps.Config.Notices, notice.Busts) {
 		return
@@ -54,8 +53,7 @@ func ifFollow(passes int) string {
 	return fmt.Sprintf(" if %d more requests follow", passes)
 }
 
-// changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped". It is ""
-// if the pass has removed nothing.
+// changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped", or "".
 func changes(ps *pass.Pass) string {
 	var parts []string
 	d := ps.Decision
@@ -90,8 +88,8 @@ func changes(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparedBy estimates the saving of a bust in the request of its pass, and in a number of requests after it (passes).
-// Without the bust, the prompt would grow as fast, but not beyond the window.
+// sparedBy estimates the saving of a bust in the request of its pass, and in the given number of later requests
+// (passes). Without the bust, the prompt would grow as fast, but not beyond the window.
 func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
 	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
 	spared := func(pass int) int {
@@ -108,14 +106,13 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 	return saved
 }
 
-// unfitShare is a share of the window, in percent. A larger prompt does not fit together with the harness's own
-// prompt and tools.
+// A prompt above this share of the window, in percent, does not fit together with the harness's own prompt and tools.
 const unfitShare = 90
 
 // toldOf is the newest prompt for which the user was told that it does not fit into the window.
 var toldOf = session.NewLastingSlot[string]()
 
-// tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx
+// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx
 // shortens no prompt that waits for its answer.
 func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
 	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()

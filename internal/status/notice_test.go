@@ -8,16 +8,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Once, notices of $3.20 stood beside a status of $0.85: each counted its removed tokens in as many requests as the
-// session already had, without any growth. Later busts got no figure, because the tokens of earlier busts filled the
-// window (P9).
+// The bug: notices of $3.20 stood next to a status of $0.85. Each notice counted its removed tokens in as many
+// requests as the session already had, without any growth. Later busts got no figure, because the tokens of
+// earlier busts filled the window (P9).
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, removed, window, passes int
 		cause                         pipeline.Cause
 		want                          promptcache.Tokens
 	}{
-		// The prompts have 20,000, 30,000, 40,000 ... 80,000 tokens. Without the bust: 50,000, 60,000 ... 100,000, 100,000.
+		// The prompts have 20,000, 30,000, 40,000 ... 80,000 tokens. Without the bust: 50,000, 60,000 ...
+		// 100,000, 100,000.
 		"until the window is full": {50_000, 30_000, 100_000, 6, pipeline.CausePressure, promptcache.Tokens{Read: 6*30_000 + 20_000 + 4000, Write: -4000}},
 		"written anyway":           {50_000, 30_000, 100_000, 2, pipeline.CauseModelChanged, promptcache.Tokens{Read: 2 * 30_000, Write: 30_000}},
 		"full at once":             {97_000, 7000, 100_000, 0, pipeline.CausePressure, promptcache.Tokens{Read: 7000 + 4000, Write: -4000}},

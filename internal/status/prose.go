@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// shownDrops is the number of dropped units that /ctx-status lists.
 const shownDrops = 8
 
 func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
@@ -53,10 +52,9 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	return result, nil
 }
 
-// maxPromises bounds the promises that are listed. magicctx-host notes lists all.
+// magicctx-host notes lists all promises.
 const maxPromises = 5
 
-// promisesOf lists the newest open promises, and says how one is closed.
 func promisesOf(open []chronicle.Note) (lines []string) {
 	if len(open) == 0 {
 		return nil
@@ -72,7 +70,6 @@ func promisesOf(open []chronicle.Note) (lines []string) {
 	return lines
 }
 
-// contextOf says how full the window is.
 func contextOf(s schema.SessionStatus) string {
 	size := "the window is unknown"
 	if s.ContextTokens > 0 {
@@ -93,7 +90,6 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	return text
 }
 
-// dropsOf lists the newest dropped units, and says how one is brought back.
 func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
 	if len(s.DroppedUnits) > 0 {
 		lines = []string{"Taken out of the prompt. /ctx-menu brings a piece back:"}

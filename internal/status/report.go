@@ -14,10 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the prompt of a session by the source of its content, for example the system prompt or tool
-// output. The provider reports only the size of the whole prompt, so the host counts the parts. Gauge.Base is the size
-// of the part before the messages. The messages are scaled so that all parts add up to the reported size. thinking is the
-// estimated size of the thinking in the prompt, which the host does not count.
+// The provider reports only the size of the whole prompt, so the host counts the parts. Gauge.Base is the size
+// of the part before the messages. The messages are scaled so that all parts add up to the reported size. The
+// host does not count the thinking in the prompt, so thinking is an estimate.
 func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
 	t := schema.TokensBySource{System: int64(s.System.SystemTokens), Thinking: thinking}
 	for _, sum := range s.Sums {
@@ -62,12 +61,12 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 	return t
 }
 
-// isSameContent reports whether two counts can belong to the same content. The counts of two models' tokenizers differ
-// by at most a factor of two.
+// The counts of two models' tokenizers differ by at most a factor of two. So two counts within this factor can
+// belong to the same content.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts so that they add up to goal. Before, they add up to sum. The largest part gets the
-// remainder of the rounding.
+// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder of the
+// rounding.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {
@@ -82,10 +81,9 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's figures.
-// Otherwise it returns bounds. A pass chooses the low mark only when it busts, from the messages of that moment. So
-// nextBust assumes that everything after the prefix could be dropped, and returns the mark that a pass would then
-// choose.
+// If the newest pass has weighed a bust under pressure, nextBust returns the figures of this pass, otherwise
+// bounds. A pass chooses the low mark only when it busts. So nextBust assumes that everything after the prefix
+// could be dropped, and returns the mark that a pass would then choose.
 func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil
@@ -105,8 +103,7 @@ func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, fac
 	return n
 }
 
-// lastBust describes the newest bust of the journal. A hard pass found the prefix already gone, so its bust
-// cost nothing.
+// In a hard pass the prefix is already gone, so its bust costs nothing.
 func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	if b == nil {
 		return nil
@@ -122,7 +119,6 @@ func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	return last
 }
 
-// hitRate returns the share of all prompt tokens that the provider read from its cache.
 func hitRate(s store.SessionRow) float64 {
 	all := s.InputTokens + s.CacheRead + s.CacheWrite
 	if all == 0 {
@@ -131,8 +127,8 @@ func hitRate(s store.SessionRow) float64 {
 	return float64(s.CacheRead) / float64(all)
 }
 
-// threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
-// memory, because a status must not open a project's files.
+// threshold returns the pressure from which a pass of the session may bust. A status must not open a project's
+// files, so threshold uses the configuration in memory.
 func (sb *Statuses) threshold(st schema.SessionStatus) float64 {
 	cfg := sb.Clients.KnownConfig(st.Harness, st.Directory)
 	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)

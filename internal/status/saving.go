@@ -13,32 +13,28 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares, in tokens, a session with the same session as it would be if nothing had been removed from its
-// prompts. docs/status.md describes the estimate.
+// A saving compares, in tokens, a session with the same session without any removal. docs/status.md describes
+// the estimate.
 type saving struct {
-	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
+	// The saving covers the passes up to upTo. passes counts those whose usage is known.
 	upTo, passes int
-	// dropped is the number of tokens by which the next prompt would be larger if nothing had been dropped or
-	// replaced by a summary.
+	// If nothing had been dropped or replaced by a summary, the next prompt would be larger by dropped tokens.
 	dropped int
-	// spared is the difference between two bills: the billed tokens of the requests without magicctx, minus
-	// those of the actual requests. It can be negative, because a bust makes the provider write tokens that it
-	// would have read.
+	// spared is the number of billed tokens of the requests without magicctx, minus the number with magicctx.
+	// It can be negative, because a bust makes the provider write tokens that it would have read.
 	spared promptcache.Tokens
-	// early is the part of dropped that busts for rent have removed since the last bust for another reason. Without
-	// the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared that comes from
-	// early.
+	// early is the part of dropped that busts for rent have removed since the last bust for another reason.
+	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
+	// that comes from early.
 	early       int
 	earlySpared promptcache.Tokens
-	// sent is the number of billed tokens of the requests.
-	sent promptcache.Tokens
-	// cliff and window are the facts about the model with which the saving was computed.
+	sent        promptcache.Tokens
+	// The saving was computed with this cliff and window.
 	cliff  route.Cliff
 	window int
 }
 
-// add returns the saving with one more pass. Without magicctx a prompt could not have grown beyond the
-// window, so add ignores tokens beyond it.
+// Without magicctx a prompt could not have grown beyond the window, so add ignores tokens beyond it.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript {
@@ -66,9 +62,9 @@ func (v saving) add(p store.BilledPass) saving {
 	return v
 }
 
-// without returns the tokens that would have been billed for a request if its prompt still held the dropped ones.
-// If sparesBust is true, the request would also have had no bust. Then the provider would have read from its cache
-// the tokens that it has written again.
+// without returns the tokens that would have been billed for a request with the dropped tokens in its prompt.
+// If sparesBust is true, the request would also have had no bust. Then the provider would have read from its
+// cache the tokens that it has written again.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway
@@ -83,15 +79,13 @@ func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int
 	return sent.Billed(v.cliff)
 }
 
-// savings caches the savings of all sessions, so that a status reads only the passes since the previous
-// status.
+// savings caches the savings of all sessions, so that a status reads only the passes since the previous status.
 type savings struct {
 	mu    sync.Mutex
 	known map[store.Key]saving
 }
 
-// savingOf returns the saving of a session. passes is the number of its newest pass. That pass is left out,
-// because its usage may not be known yet.
+// passes is the number of the newest pass. Its usage may not be known yet, so the saving leaves it out.
 func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	sb.savings.mu.Lock()
 	v := sb.savings.known[key]
@@ -103,7 +97,7 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 	if v.upTo == passes-1 {
 		return v, nil
 	}
-	// This needs no lock: if two statuses come at once, both read the same rows.
+	// If two statuses come at once, both read the same rows, so no lock is needed.
 	rows, err := sb.Store.Reports.BilledPasses(ctx, key, v.upTo, passes)
 	if err != nil {
 		return v, err
@@ -117,9 +111,8 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 	return v, nil
 }
 
-// savedIn returns the saving of a session in money: what its requests saved, minus the cost of its historian.
-// It is nil if no request was measured yet. It is the only place that computes this figure: the status and a
-// replay read it from here.
+// savedIn returns the money that a session's requests saved, minus the cost of its historian, or nil before the
+// first measured request. The status and a replay both read the figure from savedIn.
 func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, cliff route.Cliff) (*schema.Saving, error) {
 	v, err := sb.savingOf(ctx, key, passes, f.Limit(), cliff)
 	if err != nil || v.passes == 0 {
@@ -135,9 +128,8 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 	}, nil
 }
 
-// historianCost returns the cost of the runs of a session's historian. If the harness knows no price for a
-// model, for example for a local one, its runs cost nothing. If the model of a run is not known, the model of
-// the session (f) counts.
+// If the harness knows no price for a model, for example for a local one, its runs cost nothing. If the model
+// of a run is unknown, the model of the session (f) counts.
 func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
 	used, err := sb.Store.Runs.Usage(ctx, store.HistorianOf(key))
 	if err != nil {
@@ -157,7 +149,7 @@ func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Fa
 	return sum, nil
 }
 
-// saved returns the saving of all sessions in money, or nil if no session's model has a price.
+// saved returns nil if no session's model has a price.
 func (sb *Statuses) saved(ctx context.Context) (*schema.Saving, error) {
 	all, err := sb.Store.Reports.Totals(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A bust removes 10,000 tokens and makes the provider write 4,000 again. Each later request reads 10,000
-// tokens less, until the harness takes messages back.
+// A bust removes 10,000 tokens and makes the provider write 4,000 again. Each later request reads 10,000 tokens
+// less, until the harness takes messages back.
 func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	usage := func(n int) store.Usage { return store.Usage{CacheRead: n - 5000, CacheWrite: 5000} }
 	bust := store.BilledPass{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}
@@ -28,7 +28,8 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Cause: "idle", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, route.Cliff{}, tokens{Write: 10_000}},
 		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
 		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, route.Cliff{}, tokens{Read: 10_000}},
-		// Without the drop, the request would have read 16,000 + 10,000 and written 5,000 tokens, all at twice the price.
+		// Without the drop, the request would have read 16,000 + 10,000 and written 5,000 tokens, all at twice
+		// the price.
 		{"the prompt stays below a cliff", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 30_999, Factor: 2}, tokens{Read: 2*26_000 - 16_000, Write: 2*5000 - 5000}},
 		{"the cliff is further up", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 31_000, Factor: 2}, tokens{Read: 10_000}},
 		{"above the cliff in any case", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 9000, Factor: 5}, tokens{Read: 5 * 10_000}},
@@ -45,8 +46,8 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	}
 }
 
-// A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. This saving counts as early only
-// until the next bust for another reason, because that bust would have removed the same tokens anyway.
+// A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. A later bust for another
+// reason would have removed the same tokens anyway. So the saving counts as early only until then.
 func TestSavingOfWhatIsRemovedEarly(t *testing.T) {
 	usage := store.Usage{CacheRead: 15_000, CacheWrite: 5000}
 	var v saving

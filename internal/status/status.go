@@ -32,8 +32,7 @@ type Statuses struct {
 	waiting sync.Map
 	// publishing is held while a status is read and sent, so that no older one follows a newer one.
 	publishing sync.Mutex
-	// sent holds the times of the statuses that were sent in the last publishEvery. Only the holder of publishing may
-	// use it.
+	// sent holds the times of the statuses of the last publishEvery. Only the holder of publishing may use it.
 	sent map[store.Key]time.Time
 }
 
@@ -47,7 +46,6 @@ const (
 	longestWait = time.Second
 )
 
-// Options configure Statuses.
 type Options struct {
 	Store    *store.Store
 	Guard    *store.Guard
@@ -62,20 +60,17 @@ type Options struct {
 	Notices *notice.Notices
 	// Budget returns the reason why a hidden agent does no work today, or nil.
 	Budget func(work.Work) *schema.BudgetStop
-	// Dream describes the dreamer's work on a project. It returns nil if there is nothing to say.
+	// Dream describes the dreamer's work on a project, or returns nil.
 	Dream func(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus
-	// Sidekick describes the sidekick's work for a session. It returns nil if there is none.
+	// Sidekick describes the sidekick's work for a session, or returns nil.
 	Sidekick func(store.Key) *schema.SidekickStatus
-	// Embedder gives vectors to the texts of the index.
 	Embedder embedding.Embedder
 }
 
-// New returns the statuses of a host.
 func New(o Options) *Statuses {
 	return &Statuses{Options: o, sent: make(map[store.Key]time.Time), savings: savings{known: make(map[store.Key]saving)}, Titles: titles{stored: make(map[store.Key]string)}}
 }
 
-// Feature attaches the statuses to the passes.
 func (sb *Statuses) Feature() pass.Feature {
 	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) {
 		sb.tellOfBust(ps)
@@ -84,10 +79,9 @@ func (sb *Statuses) Feature() pass.Feature {
 	}}
 }
 
-// statusSessions bounds the sessions that a status lists, newest first.
 const statusSessions = 50
 
-// Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
+// Status takes no session's lock, so it never waits for a pass.
 func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: sb.Store.Path(), StoreSchema: sb.Store.SchemaVersion(), Enabled: true,
@@ -114,7 +108,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	return r, err
 }
 
-// Session reports on one session. If the caller asks for the dropped units, it lists them and the kept ones, too.
+// If the caller asks for the dropped units, Session also lists the kept ones.
 func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := sb.Store.Reports.Of(ctx, key)
@@ -139,7 +133,7 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 	return st, err
 }
 
-// shown returns the status of a single session, with the panel for the harness's own screen.
+// shown adds the panel for the harness's own screen.
 func (sb *Statuses) shown(ctx context.Context, s store.SessionReport) schema.SessionStatus {
 	st, now := sb.statusOf(ctx, s), sb.Clock.Now()
 	var err error
@@ -211,7 +205,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	return st
 }
 
-// carried describes the removable content in a session's prompt. It returns nil if there is none.
+// If a session's prompt has no removable content, the result is nil.
 func carried(r store.RentState, f model.Facts) *schema.Carried {
 	if r.Removable <= 0 {
 		return nil
@@ -231,7 +225,6 @@ const (
 	maxShownWarnings = 50
 )
 
-// clip shortens the long names in a status.
 func clip(st *schema.SessionStatus) {
 	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause, &st.Title} {
 		*name = format.Shorten(*name, maxShownName)
@@ -303,7 +296,6 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// rest returns how long the next status of a session has to wait.
 func (sb *Statuses) rest(key store.Key) time.Duration {
 	sb.publishing.Lock()
 	defer sb.publishing.Unlock()
@@ -315,7 +307,6 @@ func (sb *Statuses) rest(key store.Key) time.Duration {
 	return publishEvery - time.Since(at)
 }
 
-// removedBy returns the removals of a session by rule and cause, for a status.
 func (sb *Statuses) removedBy(ctx context.Context, key store.Key) []schema.Removal {
 	all, err := sb.Store.Reports.Removals(ctx, key)
 	if err != nil {

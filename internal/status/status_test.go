@@ -54,7 +54,7 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	}
 }
 
-// The previous pass has weighed the next bust, found that it frees only 80 tokens, and put it off. Once, the status
+// The previous pass has decided against the next bust, because it frees only 80 tokens. The bug: the status
 // nevertheless said that it "frees about 23.2k" (P9).
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
@@ -86,8 +86,7 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	}
 }
 
-// The names in a status come from harnesses and from databases of older hosts. A status has to fit into
-// one frame.
+// The names in a status come from harnesses and from databases of older hosts. A status has to fit into one frame.
 func TestNamesOfAStatusAreShort(t *testing.T) {
 	for text, want := range map[string]string{"short": "short", strings.Repeat("ä", 3000): strings.Repeat("ä", 510) + "…"} {
 		if got := format.Shorten(text, maxShownName); got != want {

@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// maxTitleRunes bounds a stored title. The harnesses limit their own titles to 100 characters.
+// The harnesses limit their own titles to 100 characters.
 const maxTitleRunes = 200
 
-// titles caches the stored titles, because a harness reports the title with every change of a session.
+// A harness reports the title with every change of a session, so titles caches the stored ones.
 type titles struct {
 	mu     sync.Mutex
 	stored map[store.Key]string
@@ -22,8 +22,7 @@ func (t *titles) Forget(key store.Key) {
 	delete(t.stored, key)
 }
 
-// NoteTitle stores the title that the harness shows for a session. A session without a pass is not in the
-// store yet. A later event stores its title.
+// A session without a pass is not in the store yet. A later event stores its title.
 func (sb *Statuses) NoteTitle(ctx context.Context, key store.Key, title string) error {
 	if title == "" {
 		return nil

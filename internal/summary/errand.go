@@ -28,31 +28,30 @@ import (
 )
 
 // An errand is the set of runs that the user has asked for with a command: a recomp or a wrap-up. It works in
-// the background and holds the session's lease from its beginning to its end. Passes go on in the meantime.
+// the background and holds the session's lease from its beginning to its end. Passes continue meanwhile.
 type errand struct {
 	*run
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. next is the first of these messages that has no
-	// new summary when the errand begins: a continued errand has summarised the messages before it already.
-	scope chronicle.Range
-	next  int
-	// source and codec are used to read the messages.
+	// scope is the range of messages that the errand summarises. A continued errand has already summarised the
+	// messages before next.
+	scope  chronicle.Range
+	next   int
 	source session.RawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish completes the errand, for example by replacing
-	// compartments, and returns the text for the user. The caller of finish holds the session's lock.
+	// save stores the result of one chunk. finish completes the errand, for example by replacing compartments,
+	// and returns the text for the user. The caller of finish holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session.Session) (string, error)
 	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
 	kept func() string
-	// discard removes stored data that is not visible yet, after the user has cancelled the errand. It is nil
-	// if the errand stores no such data.
+	// After the user has cancelled the errand, discard removes stored data that is not visible yet. If there is
+	// no invisible data, discard is nil.
 	discard func(context.Context) error
 
-	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest
-	// notice. Only the errand's own goroutine uses these fields.
+	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest notice.
+	// Only the errand's own goroutine uses these fields.
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
@@ -62,7 +61,7 @@ type errand struct {
 	done atomic.Int64
 }
 
-// The causes that end a run early. They are not failures of the historian.
+// These causes end a run early. They are not failures of the historian.
 var (
 	ErrCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
 	errReverted  = fmt.Errorf("messages that it read were taken back: %w", context.Canceled)
@@ -75,20 +74,19 @@ type refusedCommand string
 
 func (r refusedCommand) Error() string { return string(r) }
 
-// errands are the running errands, at most one for each session.
+// Each session has at most one running errand.
 type errands struct {
 	mu    sync.Mutex
 	under map[store.Key]*errand
 }
 
-// of returns the running errand of a session, or nil.
 func (es *errands) of(key store.Key) *errand {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	return es.under[key]
 }
 
-// cancel ends the session's errand if it was begun by command. If no such errand runs, for example because it has
+// cancel ends the session's errand if command began it. If this errand does not run, for example because it has
 // just ended, cancel returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
@@ -101,7 +99,6 @@ func (es *errands) cancel(key store.Key, command string) bool {
 	return true
 }
 
-// set records that an errand runs in a session. If e is nil, set records that the errand has ended.
 func (es *errands) set(key store.Key, e *errand) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -115,7 +112,6 @@ func (es *errands) set(key store.Key, e *errand) {
 	es.under[key] = e
 }
 
-// Running returns the errand of a session for its status, or nil.
 func (h *Historian) Running(key store.Key) *schema.HistoryRun {
 	e := h.errands.of(key)
 	if e == nil {
@@ -124,7 +120,7 @@ func (h *Historian) Running(key store.Key) *schema.HistoryRun {
 	return &schema.HistoryRun{Kind: e.kind, Since: e.started, Start: e.scope.Start, End: e.scope.End, Done: int(e.done.Load())}
 }
 
-// commandAnswer returns the answer to a command. A refusal is also an answer, not an error.
+// A refusal is also an answer, not an error.
 func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
 	var refused refusedCommand
 	switch {
@@ -136,7 +132,6 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: message}, nil
 }
 
-// startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
 func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.Key, directory string, prepare func(context.Context, *session.Session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
 	s, err := h.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -157,8 +152,8 @@ func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.
 	return commandAnswer("info", text, err)
 }
 
-// readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
-// because there may have been none since the host started.
+// There may have been no pass since the host started. So readyForErrand reads the facts that an errand needs
+// about its session.
 func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *session.Session, directory string) error {
 	if !s.Known {
 		if _, err := h.Sessions.Load(ctx, s); err != nil {
@@ -197,7 +192,6 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 	return nil
 }
 
-// busyWith returns a sentence about the historian's current work in a session.
 func (h *Historian) busyWith(s *session.Session) string {
 	if e := h.errands.of(s.Key); e != nil {
 		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
@@ -205,8 +199,7 @@ func (h *Historian) busyWith(s *session.Session) string {
 	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
 }
 
-// newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
-// and finish.
+// The result lacks the fields that differ between a recomp and a wrap-up, for example save and finish.
 func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next int) (*errand, error) {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
@@ -243,7 +236,6 @@ func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) e
 	return nil
 }
 
-// carryOut runs an errand to its end, and tells the user how it ended.
 func (h *Historian) carryOut(ctx context.Context, e *errand) {
 	result, err := e.summarise(ctx)
 	if err == nil && result.Problem != "" {
@@ -259,7 +251,6 @@ func (h *Historian) carryOut(ctx context.Context, e *errand) {
 	}
 }
 
-// summarise summarises the messages of the errand's range.
 func (e *errand) summarise(ctx context.Context) (historian.ErrandResult, error) {
 	limit, err := e.host.historianLimit(ctx, &e.facts)
 	if err != nil {
@@ -314,7 +305,6 @@ func (h *Historian) endErrand(ctx context.Context, e *errand, result historian.E
 	return text, runErr
 }
 
-// recordEnd stores that an errand has ended early.
 func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.ErrandResult, reason error) {
 	h.Log.Warn("the historian has stopped", "session", e.key.Session, "cause", e.reason, "at", result.Next, "error", reason)
 	p := *e.run
@@ -329,8 +319,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 	}
 }
 
-// Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
-// 12-40".
+// The title of Ask tells the user which messages the agent reads, for example "wrap-up 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	asker := askerOf(e.host, e.run)
 	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
@@ -339,7 +328,6 @@ func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	return answer, err
 }
 
-// keep stores the result of one chunk, and shows the progress to the user.
 func (e *errand) keep(ctx context.Context, r historian.Result) error {
 	if err := pass.Ended(ctx, "keep a summary"); err != nil { // the chunk's answer came too late
 		return err
@@ -356,22 +344,19 @@ func (e *errand) keep(ctx context.Context, r historian.Result) error {
 	return nil
 }
 
-// progress returns how many messages of the errand are summarised so far.
 func (e *errand) progress() string {
 	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
 }
 
-// noticeInterval is the least time between two notices of progress. One chunk takes about as long as this,
-// and a notice covers a part of the screen.
+// A notice covers a part of the screen. One chunk takes about as long as the time between two notices of progress.
 const noticeInterval = time.Minute
 
-// tell shows a notice to the user who gave the command.
 func (e *errand) tell(variant, message string) {
 	e.host.Notices.Show(e.facts.client, e.key, e.facts.directory, variant, message)
 }
 
-// readAhead is the number of messages that read loads at first. A chunk has at most hundreds of messages, but
-// a session may have thousands.
+// read loads this number of messages at first. A chunk has at most hundreds of messages, but a session may have
+// thousands.
 const readAhead = 256
 
 // read returns the chunk at the beginning of a range. It is historian.ErrandPorts.Chunk.

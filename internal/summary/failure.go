@@ -17,14 +17,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// This file holds the consequences of failed runs: shorter chunks, fewer runs, and a notice.
+// After failed runs there are shorter chunks, fewer runs, and a notice.
 
-// maxHalvings is how often the chunk of a failing historian is halved. With 3, the smallest chunk is an
-// eighth of the usual one.
+// The chunk of a failing historian is halved at most three times, so the smallest chunk is an eighth of the usual one.
 const maxHalvings = 3
 
-// nextHalving returns how often the next chunk is halved after a failed run. The model may succeed with a
-// shorter chunk.
+// After a failed run, the model may succeed with a shorter chunk.
 func nextHalving(halvings int, r *historian.Result) int {
 	if !r.ShorterMayHelp() {
 		return halvings
@@ -35,12 +33,11 @@ func nextHalving(halvings int, r *historian.Result) int {
 // errOverBudget ends a run without a failure: no model was asked. The status says when the next one is asked.
 var errOverBudget = errors.New("the budget of the day is used up")
 
-// isOverBudget reports whether the last question of a run was not asked because of the budget.
+// isOverBudget reports whether the budget prevented the last question of a run.
 func isOverBudget(r historian.Result) bool {
 	return len(r.Attempts) > 0 && r.Attempts[len(r.Attempts)-1].Kind == ask.OverBudget
 }
 
-// recordFailure stores that a run has ended without publishing anything.
 func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *run, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.facts.pass, "cause", p.reason, "error", reason)
 	stateOf(s).throttle = p.failed(stateOf(s).throttle, result)
@@ -58,13 +55,11 @@ func (h *Historian) recordFailure(ctx context.Context, s *session.Session, p *ru
 	}
 }
 
-// failed returns the throttle after a run whose models gave no usable answer.
 func (p *run) failed(t history.Throttle, r historian.Result) history.Throttle {
 	used := r.Usage()
 	return t.Failed(p.facts.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.facts.price, r))
 }
 
-// loadThrottle reads the throttle of a session once.
 func (h *Historian) loadThrottle(ctx context.Context, s *session.Session) error {
 	if stateOf(s).isLoaded {
 		return nil
@@ -87,14 +82,11 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
 }
 
-// maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
 
-// toldAfter is the number of failures in a row after which the user gets a notice that the historian fails. A
-// single failure often goes away by itself.
+// A single failure often goes away. So the user gets a notice only after two failures one after the other.
 const toldAfter = 2
 
-// tellOfFailure gives the user one notice that the historian keeps failing.
 func (h *Historian) tellOfFailure(ctx context.Context, p *run) {
 	if !slices.Contains(p.facts.config.Notices, notice.Troubles) {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// defaultHistoryBudget is the share of the usable window that the history takes by default, in percent.
+// defaultHistoryBudget is the history's default share of the usable window, in percent.
 var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
 // head returns the history from which this pass can make the head.
@@ -74,8 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// keyFilesIn returns the key files of the project, and the other files that the head shows. If they cannot be read, the
-// session goes on without them.
+// If the key files cannot be read, the session continues without them. keyFilesIn also returns the other files
+// that the head shows.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -103,8 +103,7 @@ func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.No
 	return readPromises(ctx, h, ps.Session.Key, ps.Session.Row.Project, since)
 }
 
-// readPromises returns the promises of a project that are open, or were closed after a time, in Unix ms. If they cannot
-// be read, the session goes on without them.
+// after is in Unix ms. If the promises cannot be read, the session continues without them.
 func readPromises(ctx context.Context, h *Historian, key store.Key, project string, after int64) []chronicle.Note {
 	all, err := h.Store.Memories.Promises(ctx, project, after)
 	if err != nil {
@@ -113,10 +112,10 @@ func readPromises(ctx context.Context, h *Historian, key store.Key, project stri
 	return all
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head fits the
-// array: after the pass, or in an emergency before an extract. It withdraws each compartment from which a revert has
-// taken a message, and restores the withdrawn compartments whose messages are back. If a run of the historian
-// summarises a message that is gone, rearrange ends the run.
+// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head
+// fits the array: after the pass, or in an emergency before an extract. It withdraws each compartment from
+// which a revert has taken a message, and restores the withdrawn compartments whose messages are back. If a run
+// of the historian summarises a message that is gone, rearrange ends the run.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
@@ -169,8 +168,7 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 }
 
 // goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// run under way. If the revert has taken none, it returns 0. standing is the number of compartments that the revert
-// has left whole.
+// current run, or 0. standing is the number of compartments that the revert has left whole.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {
@@ -187,8 +185,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first message that a revert has taken from lines, or 0. A revert takes messages
-// only at the end. So if the last message of lines is still in the array, the result is 0.
+// firstGone returns the ordinal of the first message of lines that a revert has taken, or 0. A revert takes
+// messages only at the end. So if the last message of lines is still in the array, the result is 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {
@@ -202,8 +200,7 @@ func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	return ordinal
 }
 
-// projectDocs returns the documents of the project that the baseline shows. If they cannot be read, it
-// returns none.
+// If the documents of the project cannot be read, the baseline shows none.
 func (h *Historian) projectDocs(ctx context.Context, directory, session string) []history.Doc {
 	found, err := h.docs.Read(ctx, directory)
 	if err != nil {

@@ -25,19 +25,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// This file translates between the pipeline, the historian and the store, which do not
-// know each other.
+// The pipeline, the historian and the store do not know each other. This file translates between them.
 
-// references is the number of newest compartments that the historian reads before it
-// continues the story.
+// Before the historian continues the story, it reads this number of newest compartments.
 const references = 6
 
-// detailed is the number of newest references that the historian reads in their first tier. It reads each
-// compartment in one tier only, because the other tiers repeat the same content, and most of a run's cost is the
-// text that it reads.
+// The historian reads this number of the newest references in their first tier. It reads each compartment in
+// one tier only: the other tiers repeat the same content, and most of a run's cost is the text that it reads.
 const detailed = 2
 
-// readChunk returns the text of the eligible messages of a snapshot, as far as it fits into a budget of tokens.
 func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
 	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
@@ -50,8 +46,7 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// job returns the historian's job for a chunk. The job reads the raw messages only when they are needed, so
-// never if no model answers.
+// The job reads the raw messages only when they are needed, so never if no model answers.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
@@ -60,7 +55,6 @@ func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Unco
 	return j
 }
 
-// pattern returns the part of a job that all jobs of a session share.
 func (h *Historian) pattern(s *session.Session) historian.Job {
 	w := stateOf(s)
 	return historian.Job{
@@ -70,18 +64,17 @@ func (h *Historian) pattern(s *session.Session) historian.Job {
 	}
 }
 
-// unexpired returns the memories that have not expired.
 func unexpired(memories []chronicle.Memory, now int64) []chronicle.Memory {
 	return slices.DeleteFunc(slices.Clone(memories), func(m chronicle.Memory) bool { return m.ExpiresAt != 0 && m.ExpiresAt <= now })
 }
 
-// historianModels returns the configured models, as "provider/model".
+// The models have the form "provider/model".
 func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked, in tokens of the host's
-// count. It may ask the harness, which takes time, so it must not run while a user waits.
+// historianLimit returns the smallest prompt limit of the models that may be asked, in the host's tokens. It
+// may ask the harness, which takes time, so it must not run while a user waits.
 func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
@@ -96,12 +89,11 @@ func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, erro
 	return history.HistorianLimit(limits...), nil
 }
 
-// chunkOf returns the chunk as the historian reads it: without the colours that the output of a command may have.
+// The output of a command may have colours, which chunkOf removes.
 func chunkOf(c history.Chunk) historian.Chunk {
 	return historian.Chunk{Range: c.Range, Text: format.WithoutSequences(c.Text()), Lines: c.Lines, ToolOnly: c.ToolOnly}
 }
 
-// rawOf returns the messages of a range, including the outputs of their tool calls.
 func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Message, r chronicle.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
 	for _, m := range messages.Between(r.Start, r.End+1) {
@@ -112,7 +104,7 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 	return all
 }
 
-// RawOf returns a message, including the outputs of its tool calls.
+// RawOf returns a message with the outputs of its tool calls.
 func RawOf(m *history.Message, decoded *transcript.Message, words *transcript.Vocabulary) historian.Message {
 	raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 	for _, o := range m.Others {
@@ -147,7 +139,6 @@ func referencesOf(all []chronicle.Compartment) []chronicle.Compartment {
 	return newest
 }
 
-// publication converts the result of a run to the form of the store.
 func publication(p *run, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.project, Run: runRow(p, r), Compartments: compartmentsOf(r, p.job.Raw(), p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
@@ -163,8 +154,7 @@ func publication(p *run, r historian.Result) store.Publication {
 	return out
 }
 
-// compartmentsOf returns the compartments that a run has made of raw messages, with the sizes of these messages. afterSummary is
-// their Compartment.AfterSummary.
+// compartmentsOf adds the sizes of the raw messages. afterSummary is the Compartment.AfterSummary of the results.
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {
@@ -181,7 +171,6 @@ func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary st
 	return made
 }
 
-// runRow returns the record of a run.
 func runRow(p *run, r historian.Result) work.RunRow {
 	return work.RunRow{
 		Kind: cmp.Or(p.kind, KindIncremental), Status: work.Success, Reason: string(p.reason), Pass: p.facts.pass, Model: r.Model,
@@ -213,7 +202,6 @@ func problemOf(r historian.Result) string {
 	return strings.Join(reasons, "; ")
 }
 
-// cost returns the price of a run in the catalogue's currency.
 func cost(p schema.Price, r historian.Result) float64 {
 	return model.Bill(p, r.Usage())
 }

@@ -22,7 +22,6 @@ import (
 // summaries.
 const CommandRecomp = "ctx-recomp"
 
-// Recomp begins a recomp, or ends one.
 func (h *Historian) Recomp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	argument := strings.TrimSpace(p.Arguments)
 	if argument == cancelArgument {
@@ -37,10 +36,10 @@ func (h *Historian) Recomp(ctx context.Context, c client.Client, key store.Key, 
 	})
 }
 
-// cancelArgument is the argument that ends a command's errand, as in `/ctx-recomp cancel`.
+// cancelArgument ends a command's errand, as in `/ctx-recomp cancel`.
 const cancelArgument = "cancel"
 
-// rangeArgument parses "12-40". For an empty text it returns the empty range.
+// rangeArgument parses "12-40". The empty text gives the empty range.
 func rangeArgument(text string) (r chronicle.Range, err error) {
 	if text == "" {
 		return r, nil
@@ -76,9 +75,8 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
 
-// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
-// covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
-// the session's lock.
+// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp covers
+// all compartments. If a recomp of the same range is staged, it continues. The caller holds the session's lock.
 func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part chronicle.Range) (*errand, string, error) {
 	if usage := stateOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
@@ -124,25 +122,22 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	return e, r.announcement(isResumed), nil
 }
 
-// A recomp is an errand that makes compartments again. It stages the new ones until they are complete, and
-// then replaces the stored ones in one transaction. So a recomp that fails, or that is killed, changes
-// nothing.
+// A recomp stages the new compartments until they are complete, and then replaces the stored ones in one
+// transaction. So a recomp that fails, or that is killed, changes nothing.
 type recomp struct {
 	*errand
 	scope chronicle.Range
-	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
+	// part is the scope of a partial recomp. For a recomp of all compartments, part is empty.
 	part chronicle.Range
-	// rows are the compartments that were stored when the recomp began, and end is the last message that they
-	// cover.
+	// rows are the compartments that were stored when the recomp began. They cover the messages up to end.
 	rows []chronicle.Compartment
 	end  store.HistoryEnd
-	// staged is the beginning of the new history: the stored compartments before the scope, then the new
-	// compartments so far.
+	// staged holds the stored compartments before the scope, then the new compartments so far.
 	staged []chronicle.Compartment
 }
 
-// enclosing widens part to whole compartments: it returns the range from the first to the last compartment that holds
-// a message of part. If part is empty, enclosing returns the range of all compartments.
+// enclosing returns the range from the first to the last compartment that holds a message of part. If part is
+// empty, the range has all compartments.
 func enclosing(rows []chronicle.Compartment, part chronicle.Range) (chronicle.Range, error) {
 	if len(rows) == 0 {
 		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")
@@ -186,8 +181,7 @@ func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (
 	return false, nil
 }
 
-// RecompOf returns the command that summarises a part again. If part is empty, the command is the one for all
-// compartments.
+// RecompOf returns the command that summarises a part again, or everything if part is empty.
 func RecompOf(part chronicle.Range) string {
 	if part.End == 0 {
 		return CommandRecomp
@@ -203,7 +197,6 @@ func (r *recomp) announcement(isResumed bool) string {
 	return text + " The old summaries stay until all new ones are there. /ctx-status shows how far it is, /ctx-recomp cancel ends it."
 }
 
-// stage stores the compartments of one chunk.
 func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 	for _, row := range compartmentsOf(done, r.raw, "") {
 		if i := slices.IndexFunc(r.rows, func(old chronicle.Compartment) bool { return old.End >= row.End }); i >= 0 {
@@ -254,7 +247,6 @@ func (r *recomp) promote(ctx context.Context, s *session.Session) (string, error
 		r.scope, format.Count(made, "summary"), before), nil
 }
 
-// left returns a sentence about the consequences of an unfinished recomp.
 func (r *recomp) left() string {
 	return "The old summaries stay. /" + RecompOf(r.part) + " goes on from there."
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The vectors are those of the original plugin: compartments of 1-10, 11-20 and 21-30.
+// The compartments are 1-10, 11-20 and 21-30. The original plugin has the same vectors.
 func TestPartialRecompTakesWholeCompartments(t *testing.T) {
 	var rows []chronicle.Compartment
 	for n := 1; n < 30; n += 10 {

@@ -10,9 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// rescue frees space in an emergency, when the next prompt may not fit and there is no time to wait for a
-// model. It publishes an extract of the oldest messages, and decides again. So a slow or failing historian
-// never blocks a prompt.
+// In an emergency, the next prompt may not fit, and there is no time to wait for a model. rescue publishes an
+// extract of the oldest messages, and decides again. So a slow or failing historian never blocks a prompt.
 func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	s, d := ps.Session, ps.Decision
 	mayNotFit := d.Percent >= pipeline.EmergencyPercent || ps.Readings.Overflow
@@ -42,8 +41,8 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. It ends a run that is under way, because that run
-// would summarise the same messages a second time.
+// extract publishes an extract of the eligible messages. The current run would summarise the same messages a
+// second time, so extract ends it.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session
 	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(stateOf(s).limit))>>stateOf(s).halvings)

@@ -28,20 +28,18 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// This file decides when a run of the historian begins, and carries it out. A run
-// summarises the oldest messages that no compartment covers, and publishes the result.
-// The next pass that busts shows it in the head (docs/history.md).
+// A run summarises the oldest messages that no compartment covers, and publishes the result. The next pass that
+// busts shows the result in the head (docs/history.md).
 
-// The passFacts are those facts about the newest pass that the historian needs. They are zero until the session's
-// first pass in this process.
+// The passFacts are those facts about the newest pass that the historian needs. Until the session's first pass
+// in this process, they are zero.
 type passFacts struct {
 	client    client.Client
 	directory string
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	// limit is the prompt limit in tokens of the host's count, because the host counts the history in the
-	// same tokens.
+	// The host counts the history in its own tokens, so limit is the prompt limit in these tokens.
 	limit     int
 	threshold float64
 	lowMark   float64
@@ -54,29 +52,26 @@ type passFacts struct {
 	pass  int
 }
 
-// A state holds the historian's facts about a session.
 type state struct {
 	passFacts
 	throttle history.Throttle
 	isLoaded bool // whether throttle was read from the store
-	// askedAt is the tag counter at the time of the last check whether a run should begin (history.Trigger).
+	// askedAt is the tag counter at the last check whether a run should begin (history.Trigger).
 	askedAt int
-	// askedLevel is the level of usage at that time. If the level has risen since, the host checks again at once,
-	// because the bust that could show a new compartment is near.
+	// askedLevel is the level of usage at that time. If the level has risen since, the bust that could show a
+	// new compartment is near. So the host checks again at once.
 	askedLevel history.Level
 	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int
-	// running is the run under way, nil if there is none.
-	running *run
+	running  *run
 }
 
 var states = session.NewLastingSlot[state]()
 
-// stateOf returns the state of a session's historian.
 func stateOf(s *session.Session) *state { return states.Of(s) }
 
-// stepsBetween is the number of new units after which a pass without pressure checks again whether a run should begin.
-// The check (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
+// Without pressure, a pass checks again after this number of new units whether a run should begin. The check
+// (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
 const stepsBetween = 8
 
 // consider checks in the background whether a run should begin, unless none can be needed now.
@@ -110,7 +105,6 @@ func (h *Historian) consider(ps *pass.Pass) {
 	})
 }
 
-// summarises reports whether the session has a historian.
 func (h *Historian) summarises(ps *pass.Pass) bool {
 	return h.Summarises && !ps.Session.Mode().IsSubagent && !ps.Config.Historian.Disable
 }
@@ -140,11 +134,10 @@ type Historian struct {
 	docs    projectdocs.Reader
 	files   keyfiles.Reader
 	errands errands
-	// summarising counts the runs under way, and the checks in the background that may begin a run.
+	// summarising counts the runs, and the checks in the background that may begin a run.
 	summarising atomic.Int64
 }
 
-// Options configure a Historian.
 type Options struct {
 	Store      *store.Store
 	Guard      *store.Guard
@@ -158,8 +151,7 @@ type Options struct {
 	Clock      clock.Clock
 	Log        *slog.Logger
 	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there are no key files.
-	IndexDir string
-	// Summarises switches the runs on.
+	IndexDir   string
 	Summarises bool
 }
 
@@ -168,12 +160,10 @@ type Publisher interface {
 	Publish(key store.Key)
 }
 
-// New returns a historian without runs.
 func New(o Options) *Historian {
 	return &Historian{Options: o, files: keyfiles.Reader{Clock: o.Clock}}
 }
 
-// Feature attaches the historian to the passes.
 func (h *Historian) Feature() pass.Feature {
 	return pass.Feature{
 		Read: func(ctx context.Context, ps *pass.Pass, r *pipeline.Readings) {
@@ -194,10 +184,10 @@ func (h *Historian) Feature() pass.Feature {
 	}
 }
 
-// Runs returns the number of runs under way, or about to begin.
+// Runs returns the number of runs that are running or about to begin.
 func (h *Historian) Runs() int { return int(h.summarising.Load()) }
 
-// A run is a run of the historian that may begin, or is under way.
+// A run may not have begun yet.
 type run struct {
 	key     store.Key
 	holder  string
@@ -211,23 +201,22 @@ type run struct {
 	facts   passFacts
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
+	// The store has withdrawn the messages that the run summarises. The run is about to end.
 	isTakenBack bool
-	// summary is the key of the harness's own summary that the array begins with.
+	// summary is the key of the harness's own summary at the start of the array.
 	summary string
-	// filler is a compartment that is published before the run's compartments. It is nil if there is no such
-	// compartment.
+	// filler, if not nil, is a compartment that is published before the run's compartments.
 	filler *chronicle.Compartment
-	// project is the identity of the project to which the facts belong, "" if it is not known.
+	// project is the identity of the project to which the facts belong, or "".
 	project string
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
-	// yields means that an urgent run may take the place of this one.
+	// An urgent run may take the place of a run that yields.
 	yields bool
 }
 
-// A prospect holds all facts that decide whether a run should begin. It never changes, so it can be read without the
-// session's lock.
+// A prospect holds all facts that decide whether a run should begin. It never changes, so reading needs no lock
+// of the session.
 type prospect struct {
 	passFacts
 	uncovered pipeline.Uncovered
@@ -236,8 +225,7 @@ type prospect struct {
 	halvings  int
 }
 
-// summarise checks whether a run should begin, and carries out that run. Both the check and the run may read much
-// text, so they work without the session's lock, and no pass waits for them.
+// The check and the run may read much text. So summarise works without the session's lock, and no pass waits for it.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
@@ -277,14 +265,13 @@ func (h *Historian) summarise(key store.Key, facts passFacts) {
 	h.finish(p, result, err)
 }
 
-// cannotRun reports why no run begins. err is nil if no run is wanted.
 func (h *Historian) cannotRun(key store.Key, err error) {
 	if err != nil {
 		h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
 	}
 }
 
-// prospect returns the prospect of a run. It is nil if no run can begin now.
+// If no run can begin now, the prospect is nil.
 func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, error) {
 	s, err := h.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -314,8 +301,8 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 	}, w.throttle, w.halvings}, nil
 }
 
-// run returns the run that should begin (history.Trigger), or nil if none should. limit is the smallest prompt limit
-// of the models that may be asked, in tokens.
+// run returns the run that should begin (history.Trigger), or nil. limit is the smallest prompt limit of the
+// models that may be asked, in tokens.
 func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	t := history.Trigger(o.trigger)
 	if !t.Runs {
@@ -334,7 +321,7 @@ func (o *prospect) run(key store.Key, limit int) (*run, error) {
 }
 
 // begins reports whether the planned run may begin. If so, it fills in the missing fields of the run, and takes the
-// session's lease for it. It refuses the run if the throttle or the messages have changed since the run was planned.
+// session's lease. It refuses the run if the throttle or the messages have changed since the run was planned.
 func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, about *prospect) (bool, error) {
 	w := stateOf(s)
 	if s.Pipe == nil || w.running != nil || w.throttle != about.throttle {
@@ -370,13 +357,12 @@ func (h *Historian) begins(ctx context.Context, s *session.Session, p *run, abou
 	return true, h.saveThrottle(ctx, s)
 }
 
-// situation returns the facts about the session from which history.Trigger decides.
 func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
-// runBudget returns how much a run for rent may cost, in tokens read from the cache, or -1 if no run may begin for
-// rent.
+// runBudget returns how much a run for rent may cost, in tokens read from the cache, or -1 if no run may begin
+// for rent.
 func (w *passFacts) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {
 		return -1
@@ -384,7 +370,7 @@ func (w *passFacts) runBudget(s *session.Session) int {
 	return s.Pipe.RunBudget(s.Chronicle.Published(), w.workingSet, w.price)
 }
 
-// perform carries out a run. It renews the lease until the run has ended.
+// perform carries out a run, and renews the lease until the run has ended.
 func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, error) {
 	if p.grant.Way == history.Extractive {
 		return historian.Extractive(p.job)
@@ -396,7 +382,6 @@ func (h *Historian) perform(ctx context.Context, p *run) (historian.Result, erro
 	return historian.Run(ctx, p.job, portsOf(h.Agents, askerOf(h, p)))
 }
 
-// askerOf returns the asker through which a run reaches its hidden agents.
 func askerOf(h *Historian, p *run) agent.Asker {
 	return agent.Asker{
 		Runner: h.Agents, Harness: schema.Harness(p.key.Harness), Client: p.facts.client, Directory: p.facts.directory, Session: p.key.Session,
@@ -404,17 +389,14 @@ func askerOf(h *Historian, p *run) agent.Asker {
 	}
 }
 
-// portsOf returns the functions that a run of the historian needs from the host.
 func portsOf(r *agent.Runner, a ask.Asker) historian.Ports {
 	return historian.Ports{Asker: a, Sleep: r.Sleep()}
 }
 
-// lease returns the lease of a run.
 func (h *Historian) lease(p *run) agent.Lease {
 	return agent.Lease{Store: h.Store, Work: store.HistorianOf(p.key), Holder: p.holder}
 }
 
-// finish publishes the result of a run, or records its failure.
 func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	ctx := context.WithoutCancel(h.Background.Lifetime())
 	s, err := h.Sessions.Lock(ctx, p.key)
@@ -447,17 +429,14 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	h.Publisher.Publish(s.Key)
 }
 
-// hasTime reports whether a model may try again because the window is far from full. While there is time, an
-// extract would lose detail without a need.
+// While the window is far from full, a model may try again: an extract would lose detail without a need.
 func (p *run) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
 
-// finishTimeout bounds the wait for the database at the end of a run. It is long because no user waits for
-// the write, and the result has cost money.
+// No user waits for the write, and the result has cost money, so finishTimeout is long.
 const finishTimeout = 30 * time.Second
 
-// publishHistory stores the result of a run, and updates the session in memory.
 func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *run, result historian.Result) error {
 	way, throttle := history.ByModel, stateOf(s).throttle
 	publish := publication(p, result)
@@ -491,7 +470,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 	return h.Sessions.RefreshChronicle(ctx, s)
 }
 
-// The kinds of a run of the historian, as its record and the status name them.
+// The record of a run and the status use these names of kinds.
 const (
 	KindIncremental = "incremental"
 	KindRecomp      = "recomp"

@@ -22,11 +22,10 @@ import (
 // the same session.
 const CommandWrapUp = "ctx-wrapup"
 
-// keptTurns is how many of the newest turns a wrap-up keeps if the user gives no number. The user most likely
-// refers to these turns next.
+// If the user gives no number, a wrap-up keeps this number of the newest turns, because the user most likely
+// refers to them next.
 const keptTurns = 3
 
-// WrapUp begins a wrap-up, or ends one.
 func (h *Historian) WrapUp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	argument := strings.TrimSpace(p.Arguments)
 	if argument == cancelArgument {
@@ -48,7 +47,7 @@ func (h *Historian) WrapUp(ctx context.Context, c client.Client, key store.Key, 
 	})
 }
 
-// prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session's lock.
+// The caller of prepareWrapUp holds the session's lock.
 func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep int) (*errand, string, error) {
 	if s.Pipe == nil {
 		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
@@ -76,16 +75,15 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 		scope, format.Count(keep, "turn")), nil
 }
 
-// wrapUpScope returns the messages that a wrap-up summarises if it keeps the newest turns. isRunnable is false if there are
-// none.
+// If a wrap-up that keeps the newest turns has no messages to summarise, isRunnable is false.
 func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope chronicle.Range, isRunnable bool) {
 	situation := w.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
 	return chronicle.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
 }
 
-// WrapUpHint returns a sentence about the wrap-up that would free space now, or "" if no wrap-up would. The caller
-// holds the session's lock.
+// WrapUpHint returns a sentence about the wrap-up that would free space now, or "". The caller holds the
+// session's lock.
 func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 	if !h.summarises(ps) || stateOf(ps.Session).running != nil {
 		return ""
@@ -101,7 +99,6 @@ func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 	return fmt.Sprintf(" /%s would free space: it summarises messages %s, and keeps the newest %s.", CommandWrapUp, scope, format.Count(keptTurns, "turn"))
 }
 
-// linesOf lists the messages of a range.
 func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) {
 	for _, m := range u.Messages.Between(r.Start, r.End+1) {
 		lines = append(lines, chronicle.Place{Ordinal: m.Ordinal, Key: m.Key})
@@ -109,14 +106,12 @@ func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) 
 	return lines
 }
 
-// A wrapUp is an errand that summarises everything before the newest turns. It publishes each chunk, and makes the
-// next pass show all of them.
+// A wrapUp publishes each chunk, and makes the next pass show all of them.
 type wrapUp struct {
 	*errand
 	keep int
 }
 
-// publish publishes the compartments of one chunk.
 func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	h := w.host
 	s, err := h.Sessions.Lock(ctx, w.key)
@@ -151,7 +146,6 @@ func (w *wrapUp) show(ctx context.Context, s *session.Session) (string, error) {
 	return fmt.Sprintf("Messages %s are summarised. Your next message is sent with the summaries and the newest %s.", w.scope, format.Count(w.keep, "turn")), nil
 }
 
-// left returns a sentence about the consequences of an unfinished wrap-up.
 func (w *wrapUp) left() string {
 	if done := int(w.done.Load()); done >= w.scope.Start {
 		return fmt.Sprintf("Messages %d-%d are summarised, and the next bust shows them. The others stay as they were.", w.scope.Start, done)

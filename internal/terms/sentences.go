@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences yields the sentences of a text, each with the number of its line. A line break ends a sentence, so each
-// item of a list gives a sentence. Blocks of code and lines of one word are left out.
+// Sentences yields the sentences of a text, each with the number of its line. A line break ends a sentence, so
+// each item of a list gives a sentence. Blocks of code and lines of one word are left out.
 func Sentences(text string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		isCode, number := false, 0
@@ -42,7 +42,6 @@ func Sentences(text string) iter.Seq2[string, int] {
 	}
 }
 
-// isShort reports whether a text ends with an abbreviation.
 func isShort(text string) bool {
 	for _, end := range [...]string{"e.g", "i.e", "etc", "vs", "cf", "approx"} {
 		if strings.HasSuffix(text, end) {

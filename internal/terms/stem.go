@@ -2,10 +2,10 @@ package terms
 
 import "bytes"
 
-// Stem returns the stem of a lower-case word: without the endings of English plurals and verbs, without a final e, and
-// without the endings that make a noun or an adjective of a verb. So "caches", "cached" and "caching" have the stem of
-// "cache", and "migration" has the stem of "migrate". A stem need not be a word: it only matters that a text and a
-// query get the same stem. Stem may write to the word's bytes.
+// Stem returns the stem of a lower-case word, without the endings of English plurals and verbs, and without a
+// final e. It also removes the endings that make a noun or an adjective from a verb. So "caches" and "caching"
+// have the stem of "cache", and "migration" has the stem of "migrate". A stem need not be a word: a text and a
+// query must only get the same stem. Stem may write to the word's bytes.
 func Stem(word []byte) []byte {
 	if len(word) < 4 || !isPlainWord(word) {
 		return word
@@ -26,7 +26,6 @@ func Stem(word []byte) []byte {
 	return word
 }
 
-// withoutForm removes the endings of plurals and verbs.
 func withoutForm(word []byte) []byte {
 	switch {
 	case bytes.HasSuffix(word, []byte("ies")) && len(word) > 4:
@@ -52,7 +51,7 @@ func withoutForm(word []byte) []byte {
 	return word
 }
 
-// withoutDouble removes the second of two equal consonants at the end of a word that has lost its ending: "planned"
+// If a word has lost its ending and ends with two equal consonants, withoutDouble removes the second: "planned"
 // belongs to "plan", and "formatter" to "format".
 func withoutDouble(word []byte) []byte {
 	if n := len(word); n > 3 && word[n-1] == word[n-2] && !bytes.ContainsRune([]byte("lszeo"), rune(word[n-1])) {
@@ -63,8 +62,8 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// derivations are endings. An ending comes before any shorter ending that it ends with. If at least two syllables
-// remain, long replaces the ending, otherwise short does. The endings are some of those of Porter's stemmer.
+// An ending comes before any shorter ending that it ends with. If at least two syllables remain, long replaces
+// the ending, otherwise short does. Porter's stemmer has these endings, too.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},
@@ -109,7 +108,6 @@ var derivations = []derivation{
 	{"ic", "", "ic"},
 }
 
-// byLast are the derivations by the last letter of their ending.
 var byLast = func() (all [26][]derivation) {
 	for _, d := range derivations {
 		last := d.ending[len(d.ending)-1] - 'a'
@@ -118,7 +116,6 @@ var byLast = func() (all [26][]derivation) {
 	return all
 }()
 
-// withoutDerivation removes one ending of a noun or an adjective.
 func withoutDerivation(word []byte) []byte {
 	all := byLast[word[len(word)-1]-'a']
 	for i := range all {
@@ -147,7 +144,6 @@ func syllables(word []byte) (n int) {
 	return n
 }
 
-// isPlainWord reports whether a word has only the letters a to z.
 func isPlainWord(word []byte) bool {
 	for _, c := range word {
 		if c < 'a' || c > 'z' {

@@ -10,7 +10,6 @@ import (
 //go:embed synonyms.txt
 var synonymsText string
 
-// Synonyms returns the terms of the synonyms of a term's word.
 func Synonyms(term string) []string { return synonyms()[term] }
 
 var synonyms = sync.OnceValue(func() map[string][]string {
@@ -31,11 +30,11 @@ var synonyms = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// IsFunctionWord reports whether a term is a word of grammar, such as "the" or "did". Many words of a question are such
-// words, and they say nothing about its subject.
+// IsFunctionWord reports whether a term is a word of grammar, for example "the" or "did". Many words of a
+// question say nothing about its subject.
 func IsFunctionWord(term string) bool { return functionWords()[term] }
 
-// IsLight reports whether a term is a word that says little, such as "make" or "other".
+// IsLight reports whether a term says little, for example "make" or "other".
 func IsLight(term string) bool { return lightWords()[term] }
 
 var functionWords = setOf(`a an the this that these those it its they them their he she his her him i me my mine we us our ours you your yours

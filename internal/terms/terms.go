@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxTerm is the longest term, in bytes. Longer words are data, for example base64.
+// Longer words than this number of bytes are data, for example base64.
 const maxTerm = 64
 
-// Each calls yield with each term of a text, in order, and its place, which is the number of its word in the text. A
-// name of several words gives a term for each of them and one for the whole: getUserName gives get, user, name and
-// getusername. yield must not keep the term, whose bytes Each uses again.
+// Each calls yield with each term of a text, in order, and its place, the number of its word. A name of several
+// words gives a term for each of them and one for the whole: getUserName gives get, user, name and getusername.
+// Each uses the bytes of a term again, so yield must not keep them.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield
 	s.split(text)
 }
 
-// Of returns the terms of a query, each once. For a name of several words, it returns only these words and not the
-// whole name, because a text may write them apart.
+// Of returns the terms of a query, each once. A text may write the words of a name apart, so Of returns only
+// these words, and not the whole name.
 func Of(query string) (all []string) {
 	seen := map[string]bool{}
 	s := splitter{isQuery: true, yield: func(term []byte, _ int) {
@@ -36,15 +36,14 @@ type splitter struct {
 	yield   func([]byte, int)
 	isQuery bool
 	place   int
-	// word is the current word in lower case, and parts are the ends of its parts.
-	word  []byte
-	parts []int
-	stem  [maxTerm]byte
+	word    []byte
+	parts   []int
+	stem    [maxTerm]byte
 }
 
-// A word consists of letters, digits and underscores. A new part begins after an underscore, before an upper-case
-// letter that follows two lower-case ones or begins a lower-case word (as the P in HTTPParser), and between letters and
-// digits if the digits come first. So sha256 is one part, and 256MB are two. iPad and URLs are one part, too.
+// A word consists of letters, digits and underscores. A new part begins after an underscore, and after digits
+// before a letter. It also begins before an upper-case letter that follows two lower-case ones, or that begins
+// a lower-case word (as the P in HTTPParser). So sha256, iPad and URLs are one part, and 256MB are two.
 func (s *splitter) split(text string) {
 	var last kind
 	for i := 0; i < len(text); {
@@ -94,7 +93,6 @@ func (s *splitter) split(text string) {
 	s.end()
 }
 
-// begin returns where the current part begins.
 func (s *splitter) begin() int {
 	if n := len(s.parts); n > 0 {
 		return s.parts[n-1]
@@ -148,7 +146,7 @@ const (
 	underscore
 )
 
-// kinds are the kinds of bytes. The bytes of a character that is not ASCII have none.
+// The bytes of a character that is not ASCII have no kind.
 var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {
@@ -170,7 +168,7 @@ func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// accents lists letters with accents, each after the letter for which people may write it.
+// In accents, each letter with an accent comes after the letter for which people may write it.
 const accents = "aàáâãäåāăą cçćĉċč dďđð eèéêëēĕėęě gĝğġģ hĥħ iìíîïĩīĭįı jĵ kķ lĺļľŀł nñńņňŉ oòóôõöøōŏő rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűų wŵ yýÿŷ zźżž"
 
 var plain = func() map[rune]string {

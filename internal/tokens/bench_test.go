@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// BenchmarkCount reports MB/s. The case "cold" starts with an empty cache each
-// time.
+// BenchmarkCount reports MB/s. The case "cold" starts with an empty cache each time.
 func BenchmarkCount(b *testing.B) {
 	for name, text := range map[string]string{
 		"code":  goSource(b, 1<<20),
@@ -35,8 +34,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad measures the first count of a process, which unpacks the
-// vocabulary.
+// The first count of a process unpacks the vocabulary.
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, err := unpack(flate.NewReader(strings.NewReader(packed))); err != nil {
@@ -45,8 +43,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// goSource returns n bytes of the standard library's source: real text with
-// many distinct words.
+// The standard library's source is real text with many distinct words.
 func goSource(b *testing.B, n int) string {
 	files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "net", "*", "*.go"))
 	if err != nil {

@@ -2,10 +2,10 @@ package tokens
 
 import "sync/atomic"
 
-// A pieceCache stores the counts of recent pieces by their hash. Each piece has one slot, and the newest
-// piece in a slot replaces the older one. So the cache has a fixed size (256 KiB), and needs neither locks
-// nor allocations. The index and the slot together hold 63 of the 64 bits of a hash whose seed is random for
-// each process. A wrong answer would need two pieces that agree in all of these bits.
+// A pieceCache stores the counts of recent pieces by their hash. Each piece has one slot, and the newest piece
+// in a slot replaces the older one. So the cache has a fixed size (256 KiB), and needs neither locks nor
+// allocations. The index and the slot together hold 63 of the 64 bits of a hash whose seed is random for each
+// process. A wrong answer would need two pieces that agree in all of these bits.
 type pieceCache struct {
 	slots [1 << 15]atomic.Uint64 // the upper 48 bits of the hash, then the count
 }

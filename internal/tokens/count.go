@@ -2,17 +2,15 @@ package tokens
 
 import "hash/maphash"
 
-// maxPiece bounds how many bytes are merged at once, so that a count needs little memory. No text has a word
-// of 64 KiB, but a base64 blob or a long run of blanks may be longer. Such a piece is cut, and each cut
-// changes the count by a few tokens at most.
+// maxPiece bounds how many bytes are merged at once, so that a count needs little memory. No text has a word of
+// 64 KiB, but a base64 blob or a long run of blanks may be longer. Each cut of a piece changes the count by a
+// few tokens at most.
 const maxPiece = 64 << 10
 
-// Count returns the number of tokens of s. A special token in the text, such as
-// "<EOT>", counts as plain text, and nothing is normalised. Bytes that are not
-// UTF-8 count as symbols.
+// Count returns the number of tokens of s. A special token in the text, for example "<EOT>", counts as plain
+// text, and nothing is normalised. Bytes that are not UTF-8 count as symbols.
 //
-// It is safe for concurrent use. The first call of a process loads the
-// vocabulary. Later calls do not allocate.
+// Count is safe for concurrent use. The first call of a process loads the vocabulary. Later calls do not allocate.
 func Count(s string) int {
 	v := load()
 	n := 0
@@ -24,7 +22,6 @@ func Count(s string) int {
 	return n
 }
 
-// countPiece returns the number of tokens of one piece of the split.
 func (v *vocabulary) countPiece(piece string) int {
 	hash := maphash.String(v.seed, piece)
 	if n, ok := v.cache.get(hash); ok {

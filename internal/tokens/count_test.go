@@ -85,9 +85,8 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// slowCount computes the count in code that is easy to verify by reading: it
-// splits by a regular expression and always merges the pair with the lowest
-// rank first.
+// slowCount is easy to verify by reading: it splits by a regular expression and always merges the pair with the
+// lowest rank first.
 func slowCount(text string) int {
 	n := 0
 	for text != "" {
@@ -149,8 +148,7 @@ func split(text string) []string {
 	return pieces
 }
 
-// sample returns at least n bytes of mixed text: prose, code, other scripts and
-// noise.
+// sample returns at least n bytes of mixed text: prose, code, other scripts and noise.
 func sample(n int) string {
 	fragments := []string{
 		"The quick brown fox ", "jumps over the lazy dog. ", "func (s *Server) handle(ctx context.Context) error {\n\t",

@@ -1,8 +1,6 @@
-// Package tokens counts the tokens by which this program measures budgets and
-// thresholds. Text is counted with the vocabulary of the npm package
-// @anthropic-ai/tokenizer, and images with the area formula that Anthropic
-// publishes. The counts only estimate the provider's bill, and are only ever
-// compared with each other.
+// Package tokens counts the tokens by which this program measures budgets and thresholds. Text is counted with
+// the vocabulary of the npm package @anthropic-ai/tokenizer, and images with the area formula that Anthropic
+// publishes. The counts only estimate the provider's bill, and are only compared with each other.
 //
 // It may import nothing of this module.
 package tokens

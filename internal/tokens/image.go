@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// pixelsPerToken and maxImageTokens are the formula that Anthropic documents
-// for images. If the size of an image is not found, the image counts as one of
+// Anthropic documents this formula for images. If the size of an image is not found, the image counts as one of
 // average size.
 const (
 	pixelsPerToken     = 750
@@ -15,28 +14,24 @@ const (
 	unknownImageTokens = 1200
 )
 
-// maxImageHead bounds how many base64 characters are decoded to find the size.
-// An image may have megabytes, but its size is near the start.
+// maxImageHead bounds how many base64 characters are decoded. An image may have megabytes, but its size is near
+// the start.
 const maxImageHead = 512
 
-// Image returns the tokens of an image that is given as a data URL: its area in
-// pixels divided by 750, at least 1 and at most 4500. Any other URL counts as
-// 1200 tokens, and so does an image whose first bytes do not contain its size.
-// PNG, JPEG, WebP and GIF are recognised by their content, not by the type in
-// the URL.
+// Image returns the tokens of an image in a data URL: its area in pixels divided by 750, at least 1 and at most
+// 4500. Any other URL counts as 1200 tokens, and so does an image whose first bytes do not contain its size.
+// The content decides the format (PNG, JPEG, WebP or GIF), not the type in the URL.
 func Image(dataURL string) int {
 	var buffer [maxImageHead]byte
 	width, height, ok := imageSize(imageHead(dataURL, &buffer))
 	if !ok {
 		return unknownImageTokens
 	}
-	// The multiplication uses 64 bits, because a broken header may claim any
-	// size.
+	// A broken header may claim any size, so the multiplication uses 64 bits.
 	area := uint64(width) * uint64(height)
 	return int(min(max((area+pixelsPerToken-1)/pixelsPerToken, 1), maxImageTokens))
 }
 
-// imageHead decodes the first bytes of the image into buffer.
 func imageHead(dataURL string, buffer *[maxImageHead]byte) []byte {
 	const scheme, marker = "data:", ";base64"
 	comma := strings.IndexByte(dataURL[:min(len(dataURL), 256)], ',')
@@ -57,8 +52,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// imageSize reads width and height in pixels. Both are unsigned, because a
-// broken header may hold any bits.
+// A broken header may hold any bits, so width and height are unsigned.
 func imageSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 0, "\x89PNG\r\n\x1a\n") && hasAt(b, 12, "IHDR") && len(b) >= 24:
@@ -73,8 +67,7 @@ func imageSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// webpSize reads the header of the first chunk, which is lossy, lossless or
-// extended.
+// The first chunk is lossy, lossless or extended.
 func webpSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 12, "VP8 ") && hasAt(b, 23, "\x9d\x01\x2a") && len(b) >= 30:
@@ -88,7 +81,7 @@ func webpSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// jpegSize walks over the segments to the start of frame, which holds the size.
+// jpegSize reads the segments up to the start of frame, which holds the size.
 func jpegSize(b []byte) (width, height uint32, ok bool) {
 	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]
@@ -106,8 +99,7 @@ func jpegSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// startsFrame reports whether marker starts a frame. C4, C8 and CC do not; they
-// are tables and a reserved marker.
+// C4, C8 and CC start no frame; they are tables and a reserved marker.
 func startsFrame(marker byte) bool {
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 }

@@ -2,11 +2,9 @@ package tokens
 
 import "sync"
 
-// A merger holds the working memory of one byte pair merge. The piece is a
-// linked list of parts, and each part is named by the index of its first byte.
-// candidates is a heap of the pairs that may merge, lowest rank first and then
-// leftmost. The heap makes the merge O(n log n), because Chinese or Japanese
-// text has pieces of thousands of bytes.
+// A merger is the working memory of one byte pair merge. The piece is a linked list of parts, named by the
+// index of their first byte. candidates is a heap of the pairs that may merge, lowest rank first and then
+// leftmost. Chinese or Japanese text has pieces of thousands of bytes, and the heap makes the merge O(n log n).
 type merger struct {
 	next       []int32  // start of the part that follows the part at this index
 	prev       []int32  // start of the part before the part at this index
@@ -16,7 +14,6 @@ type merger struct {
 
 var mergers = sync.Pool{New: func() any { return new(merger) }}
 
-// merge returns the number of tokens of piece, which has at most maxPiece bytes.
 func (v *vocabulary) merge(piece string) int {
 	m := mergers.Get().(*merger)
 	defer mergers.Put(m)
@@ -43,7 +40,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// rankPair returns the rank of the token that a part would form with the next part. at is the part's index.
+// The part at the index at would form a token with the next part. rankPair returns the rank of this token.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {
@@ -63,7 +60,6 @@ func (m *merger) reset(n int) {
 	m.candidates = m.candidates[:0]
 }
 
-// joinNext merges a part with the part after it. The argument is the index of the first.
 func (m *merger) joinNext(at int32) {
 	gone := m.next[at]
 	m.rank[gone] = noRank
@@ -73,7 +69,7 @@ func (m *merger) joinNext(at int32) {
 	}
 }
 
-// setRank appends a candidate. A later heapify moves it to its place.
+// A later heapify moves the candidate to its place.
 func (m *merger) setRank(at int32, rank uint32) {
 	m.rank[at] = rank
 	if rank != noRank {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A class is the kind of a rune that the split pattern distinguishes, for
-// example a letter.
+// The split pattern distinguishes these classes of runes, for example letters.
 type class uint8
 
 const (
@@ -36,7 +35,6 @@ func classOf(r rune) class {
 	return symbol
 }
 
-// classAt returns the class and the width in bytes of the rune at i.
 func classAt(s string, i int) (class, int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		return asciiClass[c], 1
@@ -45,9 +43,8 @@ func classAt(s string, i int) (class, int) {
 	return classOf(r), width
 }
 
-// pieceEnd returns the end of the first piece of s. s must not be empty. Tokens
-// never cross the border of a piece. The function implements this pattern by
-// hand, because Go's regexp has no look-ahead:
+// pieceEnd returns the end of the first piece of s, which must not be empty. Tokens never cross the border of a
+// piece. Go's regexp has no look-ahead, so the code implements this pattern by hand:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 func pieceEnd(s string) int {
@@ -69,9 +66,8 @@ func pieceEnd(s string) int {
 	return spaceEnd(s)
 }
 
-// spaceEnd returns the end of the run of blanks at the start of s. If a word
-// follows, the run ends one rune early, because that rune may belong to the
-// word.
+// If a word follows the blanks at the start of s, the last blank may belong to the word. So the run ends one
+// rune early.
 func spaceEnd(s string) int {
 	end := runEnd(s, 0, space)
 	if end == len(s) {
@@ -84,8 +80,8 @@ func spaceEnd(s string) int {
 	return end
 }
 
-// runEnd returns the end of the run of runes of class c that starts at i. If
-// the rune at i is of another class, the result is i.
+// runEnd returns the end of the run of runes of class c that starts at i. If the rune at i is of another class,
+// the result is i.
 func runEnd(s string, i int, c class) int {
 	for i < len(s) {
 		if b := s[i]; b < utf8.RuneSelf { // this repeats classAt, because most bytes take this path

@@ -12,18 +12,15 @@ import (
 	"sync"
 )
 
-// packed is the vocabulary as ./gen writes it, in DEFLATE: the number of tokens, the
-// length of each, then their bytes end to end, in order of rank. Numbers are
-// unsigned varints.
+// packed is the vocabulary as ./gen writes it, in DEFLATE: the number of tokens, the length of each, then their
+// bytes, in order of rank. Numbers are unsigned varints.
 //
 //go:embed vocabulary.bin
 var packed string
 
-// noRank is the rank of a text that is not a token.
 const noRank = math.MaxUint32
 
-// A vocabulary holds the rank of each token. The pair with the lowest rank
-// merges first. After load only its cache changes.
+// The pair with the lowest rank merges first. After load only the cache of a vocabulary changes.
 type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens without separators, in order of rank
@@ -31,13 +28,11 @@ type vocabulary struct {
 	// slots is a hash table with linear probing, half full. A used slot holds the upper half of the token's
 	// hash, and its rank + 1. Because of the hash, texts that differ are seldom compared.
 	slots []uint64
-	// pairs holds the rank of every two-byte text, because every merge begins
-	// with these.
+	// Every merge begins with two-byte texts, so pairs holds their ranks.
 	pairs [1 << 16]uint32
 	cache pieceCache
 }
 
-// load unpacks the vocabulary once, on first use.
 var load = sync.OnceValue(func() *vocabulary {
 	v, err := unpack(flate.NewReader(strings.NewReader(packed)))
 	if err != nil {
@@ -100,7 +95,6 @@ func (v *vocabulary) token(rank uint32) string {
 	return v.text[v.start[rank]:v.start[rank+1]]
 }
 
-// rank returns the rank of s, or noRank if s is not a token.
 func (v *vocabulary) rank(s string) uint32 {
 	if len(s) == 2 {
 		return v.pairs[int(s[0])<<8|int(s[1])]

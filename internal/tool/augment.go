@@ -23,18 +23,16 @@ var augmentCommand = command{
 }
 
 const (
-	// augmentHits and augmentBudget bound the hits that are sent with a message. The user has chosen the words, so the
-	// best hits suffice.
+	// The user has chosen the words, so the best hits suffice for the message.
 	augmentHits   = 5
 	augmentBudget = 1_500
-	// leastOfBest is the least score of a hit, as a share of the best score. Weaker hits would hardly help.
+	// A hit with a lower score, as a share of the best score, would hardly help.
 	leastOfBest = 0.5
-	// toldHit bounds a hit in the answer to the user, in bytes.
-	toldHit = 100
+	toldHit     = 100
 )
 
-// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched the
-// sidekick on, it may replace the hits as long as the message has not come.
+// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched
+// the sidekick on, it may replace the hits until the message comes.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
@@ -92,13 +90,11 @@ func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, dir
 		format.Count(shown, "finding")), texts))
 }
 
-// helpful returns the best hits of a query.
 func (t *Tools) helpful(ctx context.Context, q search.Query) ([]search.Hit, error) {
 	hits, err := t.find(ctx, q)
 	return slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score < leastOfBest*hits[0].Score }), err
 }
 
-// told returns an answer to the user: a sentence, and the beginning of each finding.
 func told(sentence string, findings []string) string {
 	lines := []string{sentence}
 	for _, text := range findings {
@@ -107,8 +103,8 @@ func told(sentence string, findings []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// attach keeps a text for the next message of a session, in place of an earlier text. If r is not nil, this run may
-// replace the text as long as the message has not come.
+// attach keeps a text for the next message of a session, in place of an earlier text. If r is not nil, this run
+// may replace the text until the message comes.
 func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

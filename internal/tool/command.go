@@ -68,8 +68,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
 
-// forecastFlush describes the bust that the next pass would make now. It asks the
-// pipeline for that decision and throws the decision away.
+// forecastFlush asks the pipeline for the decision of the next bust, but does not keep it.
 func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {
@@ -95,7 +94,6 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	return text
 }
 
-// costOfBust describes how much a requested bust would free, and its cost.
 func (t *Tools) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
 	switch {
 	case d.Price.Removed <= 0 && d.Head == nil:

@@ -25,7 +25,6 @@ import (
 //go:embed ctx_expand.md
 var expandDescription string
 
-// expandTool is ctx_expand, which shows messages of the session verbatim.
 var expandTool = tool{
 	name: transcript.ExpandTool, description: expandDescription, run: (*Tools).expand,
 	parameters: json.Value(`{"type":"object","properties":{` +
@@ -37,14 +36,13 @@ var expandTool = tool{
 		`},"required":["start"],"additionalProperties":false}`),
 }
 
-// The text of one call has at most expandBudget tokens, and at most one eighth of the window. docs/raw-history.md
-// has the reasons.
+// The text of one call has at most expandBudget tokens, and at most one eighth of the window (docs/raw-history.md).
 const (
 	expandBudget = 15_000
 	expandShare  = 8
 )
 
-// pageBudget returns the size of a page for a window of limit tokens. limit is 0 if the window is unknown.
+// limit is the window in tokens, or 0 if unknown.
 func pageBudget(limit int) int {
 	if limit <= 0 {
 		return expandBudget
@@ -53,21 +51,19 @@ func pageBudget(limit int) int {
 }
 
 // A harness may cut off a tool's output after 50 KiB or 2,000 lines. A page must not lose its end, which says
-// how to go on. So it stays below that limit, with space for the lines around the record.
+// how to continue. So a page stays below this limit, with space for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10
 )
 
-// An expansion holds the arguments of one call of ctx_expand.
 type expansion struct {
 	start, end, offset int
 	isOutline          bool
 	session            string // empty for the session that asks
 }
 
-// expand shows messages of the session verbatim. Stored messages do not change, so the same call always shows
-// the same text. That is why expand stores no reply.
+// Stored messages do not change, so the same call always shows the same text. So expand stores no reply.
 func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {
@@ -97,8 +93,8 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 
-// sourceFor returns the source of the raw messages of a session, or of another session of its project, and the size
-// of the window in tokens, or 0 if it is not known.
+// sourceFor returns the source of the raw messages of a session, or of another session of its project. It also
+// returns the size of the window in tokens, or 0.
 func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other string) (source session.RawSource, limit int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -114,11 +110,10 @@ func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other s
 	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Facts(ctx, m).Window.Tokens), err
 }
 
-// errNoSession: the project has no session with this id. For the model, a session of another project does not exist.
+// For the model, a session of another project does not exist.
 var errNoSession = errors.New("the project has no such session; ctx_search names those that it has")
 
-// sourceOfOther returns the source of another session of the project of s. The index knows the projects of all
-// sessions. The caller holds the lock of s.
+// The index knows the projects of all sessions. The caller holds the lock of s.
 func (t *Tools) sourceOfOther(ctx context.Context, s *session.Session, other string) (session.RawSource, error) {
 	if _, err := t.Sessions.StateOf(ctx, s); err != nil { // reads the session's row if it is not in memory
 		return nil, err
@@ -162,7 +157,7 @@ func refusal(err error) schema.ToolExecuteResult {
 	return schema.ToolExecuteResult{Title: "nothing shown", Output: "Error: " + err.Error()}
 }
 
-// expandArguments reads the arguments, which the harness has not checked.
+// The harness has not checked the arguments.
 func expandArguments(args json.Value) (expansion, error) {
 	var a struct {
 		Start   *int   `json:"start"`
@@ -184,20 +179,17 @@ func expandArguments(args json.Value) (expansion, error) {
 	return e, nil
 }
 
-// A page is the text of messages, up to a size.
 type page struct {
 	tokens, bytes, lines int // how much of each the page can still hold
 
 	options rawhistory.TextOptions
 	session string // empty for the session that asks
 	body    strings.Builder
-	// last is the last message that was shown, whole or in part. It is 0 if none was. The next page continues
-	// at next and offset.
+	// last is the last message that was shown, whole or in part, or 0. The next page continues at next and offset.
 	last, next, offset int
 	isFull             bool
 }
 
-// newPage returns an empty page that can hold a number of tokens.
 func newPage(e expansion, tokens int) page {
 	return page{
 		tokens: tokens, bytes: maxPageBytes, lines: maxPageLines,
@@ -205,9 +197,8 @@ func newPage(e expansion, tokens int) page {
 	}
 }
 
-// add appends a message or, if the message does not fit, its beginning. It returns false when the page is
-// full. Only the first message of a page is ever cut. Any other message that does not fit begins the next
-// page.
+// add appends a message or, if the message does not fit, its beginning. It returns false when the page is full.
+// Only the first message of a page is ever cut. Any other message that does not fit begins the next page.
 func (p *page) add(m rawhistory.Message) bool {
 	text, label := rawhistory.Text(m, p.options), ""
 	begin := runeStart(text, p.offset)
@@ -232,7 +223,6 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// beginning returns the beginning of a text. The result has at most the given numbers of bytes and of line ends.
 func beginning(text string, bytes, lines int) string {
 	text = text[:runeStart(text, max(0, bytes))]
 	for end := 0; ; lines-- {
@@ -247,8 +237,7 @@ func beginning(text string, bytes, lines int) string {
 	}
 }
 
-// runeStart returns the start of the character at a byte offset. If the offset is beyond the end, it returns
-// the end.
+// runeStart returns the start of the character at a byte offset, or the end of the text.
 func runeStart(text string, offset int) int {
 	offset = min(offset, len(text))
 	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
@@ -257,12 +246,12 @@ func runeStart(text string, offset int) int {
 	return offset
 }
 
-// maxBytesPerToken bounds how much of a text is counted. On average, no text that people or programs write
-// has more bytes per token.
+// maxBytesPerToken bounds how much of a text is counted. On average, no text that people or programs write has
+// more bytes per token.
 const maxBytesPerToken = 16
 
 // fit returns how many bytes from the start of a text fit into a budget, and their tokens. It always takes at
-// least one character, so that a series of pages comes to an end.
+// least one character, so that a series of pages ends.
 func fit(text string, budget int) (bytes, size int) {
 	whole := min(len(text), max(1, budget)*maxBytesPerToken)
 	low, high := 0, runeStart(text, whole)
@@ -283,15 +272,13 @@ func fit(text string, budget int) (bytes, size int) {
 	return low, tokens.Count(text[:low])
 }
 
-// borderOf returns the line that stands before and after a text.
 func borderOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "=== record " + hex.EncodeToString(sum[:6]) + " ==="
 }
 
-// render returns the page for the model. It puts the same border line before and after the text, for example
-// `=== record 1f2e3d4c5b6a ===`. The border is made from the hash of the text, so the text cannot contain it,
-// and no message can pretend that the record has ended.
+// render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The border is
+// made from the hash of the text, so the text cannot contain it. So no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays

@@ -12,10 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// maxKept bounds the pieces of one call.
 const maxKept = 1000
 
-// Keep notes which pieces of a session the user wants to keep, and returns all that the user now keeps.
+// Keep notes which pieces of a session the user wants to keep, and returns all kept pieces.
 func (t *Tools) Keep(ctx context.Context, p schema.KeepParams) (schema.KeepResult, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	if len(p.Tags) == 0 || len(p.Tags) > maxKept {
@@ -71,7 +70,6 @@ func (t *Tools) keep(ctx context.Context, key store.Key, p schema.KeepParams) er
 	return nil
 }
 
-// refuseKeeping returns an error that says why a piece cannot be kept, or nil if it can be.
 func refuseKeeping(s *session.Session, u *frozen.Unit, tag int, letGo bool) error {
 	switch {
 	case u == nil:

@@ -24,7 +24,6 @@ import (
 //go:embed ctx_memory.md
 var memoryDescription string
 
-// memoryTool is ctx_memory, which keeps facts about the project for later sessions.
 var memoryTool = tool{
 	name: transcript.MemoryTool, description: memoryDescription, run: (*Tools).memory,
 	parameters: json.Value(`{"type":"object","properties":{` +
@@ -39,7 +38,7 @@ var memoryTool = tool{
 	isOffered: func(cfg schema.Config) bool { return cfg.Memory.Enabled },
 }
 
-// memoryHelp follows the reason why a call is wrong.
+// The reason why a call is wrong comes before memoryHelp.
 var memoryHelp = `
 ctx_memory takes
 - action "write": content (one fact, at most 1,000 characters) and category (` + strings.Join(chronicle.Categories[:], ", ") + `); from "tool" or "web" if you only repeat what a tool or a web page said; check, for example "Taskfile.yml: go test ./...": if that file or text is gone, the memory is shown as doubtful
@@ -67,8 +66,8 @@ type writer struct {
 	message int
 }
 
-// memory runs a call of ctx_memory. It stores the reply together with the change. If a shim did not receive the reply,
-// it asks again and must get the same text.
+// memory stores the reply together with the change. If a shim did not receive the reply, it asks again and must
+// get the same text.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -103,13 +102,12 @@ func (t *Tools) answer(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Output: reply}, err
 }
 
-// wrong returns the answer to a wrong call: the reason, and how to call the tool.
 func wrong(err error, help string) schema.ToolExecuteResult {
 	return schema.ToolExecuteResult{Title: "nothing done", Output: "Error: " + err.Error() + "\n" + help}
 }
 
-// enter locks a session, and returns it with its state. If its project is not known yet, as in the first request of a harness,
-// enter looks for the project first. The caller unlocks the session.
+// enter locks a session, and returns it with its state. If its project is unknown, as in the first request of a
+// harness, enter looks for the project first. The caller unlocks the session.
 func (t *Tools) enter(ctx context.Context, key store.Key, directory string) (*session.Session, *frozen.State, error) {
 	for hasLooked := false; ; hasLooked = true {
 		s, err := t.Sessions.Lock(ctx, key)
@@ -133,7 +131,6 @@ func (t *Tools) enter(ctx context.Context, key store.Key, directory string) (*se
 	}
 }
 
-// writer describes the session that makes a call.
 func (t *Tools) writer(ctx context.Context, key store.Key, directory string) (writer, error) {
 	s, _, err := t.enter(ctx, key, directory)
 	if err != nil {
@@ -152,7 +149,6 @@ func (t *Tools) writer(ctx context.Context, key store.Key, directory string) (wr
 	return w, nil
 }
 
-// remember runs a call and returns the reply.
 func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed bool) (string, error) {
 	m := chronicle.Memory{
 		Project: w.project, Category: a.Category, Content: a.Content, Source: cmp.Or(a.From, chronicle.FromAgent),
@@ -234,10 +230,9 @@ func numbers(ids []int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
-// memoryPage returns the memories of a category, or of all if it is "", newest first. Like a page of ctx_expand, the
+// memoryPage returns the memories of a category, or all for "", newest first. Like a page of ctx_expand, the
 // result is marked as data.
 func memoryPage(all []chronicle.Memory, category string) string {
 	var lines []string

@@ -22,8 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// menuName is the name of the command that a user may walk through with dialogs. Its arguments name the place, for
-// example "memory 12".
+// With dialogs, a user chooses step by step in this command. Its arguments name the place, for example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{
@@ -33,7 +32,7 @@ var menuCommand = command{
 	},
 }
 
-// The longest texts of a choice and of a page, in bytes, and the most choices of a page.
+// These limits are the bytes of a choice and of a page, and the number of choices of a page.
 const (
 	maxChoice  = 120
 	maxPage    = 8 << 10
@@ -60,7 +59,6 @@ func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecute
 	return warn("There is no %q in /%s. Without a word it shows what there is.", place, menuName), nil
 }
 
-// mainChoices are the choices of the first page.
 var mainChoices = []schema.Choice{
 	{Label: "Status", About: "how full, what is in it, what it costs", Command: statusCommand.name},
 	{Label: "What was taken out of the prompt", Command: menuName, Arguments: "taken"},
@@ -73,8 +71,8 @@ var mainChoices = []schema.Choice{
 	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
 }
 
-// pageOf returns a text with choices. Where there are no dialogs, the message says how to choose. The text must be clean.
-// Of the choices, pageOf cleans what may come from a database.
+// A harness without dialogs shows the message, which says how to choose. The text must be clean. pageOf cleans
+// the parts of choices that may come from a database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)
 	for i := range choices {
@@ -96,7 +94,7 @@ func warn(text string, args ...any) schema.CommandExecuteResult {
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "warning", Message: fmt.Sprintf(text, args...)}
 }
 
-// memoriesPage lists the memories of the project. Those that wait for the user's review come first.
+// The memories that wait for the user's review come first.
 func (t *Tools) memoriesPage(ctx context.Context, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var all []chronicle.Memory
 	err := t.edit(ctx, key, directory, func(e *memories.Editor, project string) (err error) {
@@ -209,7 +207,6 @@ func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
 	return schema.CommandExecuteResult{}, err
 }
 
-// searchPage lists what a search finds in the project.
 func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	q := search.Query{Text: query, Limit: maxHits}
@@ -241,7 +238,6 @@ func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query 
 	return pageOf("Search", fmt.Sprintf("%s for %q", format.Count(len(hits), "finding"), format.Clean(format.Shorten(query, maxChoice))), append(choices, again)...), nil
 }
 
-// again is the choice to search for other words.
 var again = schema.Choice{Label: "Search for other words", Command: menuName, Arguments: "search", Ask: "Words to look for"}
 
 // messagePage shows a message word for word: "120", or "120 ses_1" for one of another session.
@@ -267,8 +263,8 @@ func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest 
 	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(format.Shorten(found.Output, maxPage)), choices...), nil
 }
 
-// takenPage lists the pieces that were taken out of the prompt, newest first, and those that the user keeps. It also brings a
-// piece back ("keep 12"), or lets it go ("let-go 12").
+// takenPage lists the pieces that were taken out of the prompt, newest first, and the kept ones. It also brings
+// a piece back ("keep 12"), or lets it go ("let-go 12").
 func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
 	action, number, _ := strings.Cut(rest, " ")
 	if action != "" {
@@ -308,8 +304,6 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), append(choices, again)...), nil
 }
 
-// The words of /ctx-menu taken.
 const keep, letGo = "keep", "let-go"
 
-// shortened returns a foreign text as a part of a choice.
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -17,7 +17,6 @@ import (
 //go:embed ctx_note.md
 var noteDescription string
 
-// noteTool is ctx_note, with which the model puts things off without forgetting them.
 var noteTool = tool{
 	name: transcript.NoteTool, description: noteDescription, run: (*Tools).note,
 	parameters: json.Value(`{"type":"object","properties":{` +
@@ -29,7 +28,7 @@ var noteTool = tool{
 		`},"required":["action"],"additionalProperties":false}`),
 }
 
-// noteHelp follows the reason why a call is wrong.
+// The reason why a call is wrong comes before noteHelp.
 const noteHelp = `
 ctx_note takes
 - action "write": content; condition if the note waits for something. The host tests "file: PATH", "no file: PATH", "merged: BRANCH", "merged: BRANCH into BRANCH", "date: 2027-01-31", "date: 2027-01-31 15:00" and "exit 0: COMMAND" (a command that you or the user run), and tells you when it holds. Any other one is yours to watch, for example "version 2 is released"
@@ -46,7 +45,6 @@ type noteArgs struct {
 	All       bool   `json:"all"`
 }
 
-// note runs a call of ctx_note.
 func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a noteArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -72,8 +70,7 @@ func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecutePar
 	})
 }
 
-// notePage returns notes for the model. Like a page of ctx_expand, the result is marked as data, because a note can
-// quote any text.
+// A note can quote any text, so notePage marks the result as data, like a page of ctx_expand.
 func notePage(notes []chronicle.Note) string {
 	if len(notes) == 0 {
 		return "There are no open notes."

@@ -19,7 +19,6 @@ import (
 //go:embed ctx_reduce.md
 var reduceDescription string
 
-// reduceTool is ctx_reduce, with which the model drops its own tool output.
 var reduceTool = tool{
 	name: mode.ReduceTool, description: reduceDescription, run: (*Tools).reduce,
 	parameters: json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
@@ -27,11 +26,10 @@ var reduceTool = tool{
 	isOffered: func(cfg schema.Config) bool { return cfg.CtxReduceEnabled },
 }
 
-// reduceTitle is the title that the harness shows for a call of ctx_reduce.
 const reduceTitle = "marked"
 
-// reduce queues drops and returns the reply. It stores the reply together with the drops. If a shim did not
-// receive the reply, it asks again and must get the same text.
+// reduce stores the reply together with the drops. If a shim did not receive the reply, it asks again and must
+// get the same text.
 func (t *Tools) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -71,7 +69,7 @@ func (t *Tools) queueDrops(ctx context.Context, s *session.Session, p schema.Too
 	return reply, nil
 }
 
-// dropArgument reads the arguments, which the harness has not checked.
+// The harness has not checked the arguments.
 func dropArgument(args json.Value) ([]int, error) {
 	var a struct {
 		Drop *string `json:"drop"`
@@ -87,8 +85,8 @@ func dropArgument(args json.Value) ([]int, error) {
 }
 
 // queueable returns the drops to queue, and the reply. If one of the tags belongs to no unit, it queues
-// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user has
-// gone to another branch. A drop of such a unit would wait and free nothing.
+// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user
+// has gone to another branch. A drop of this unit would wait and free nothing.
 func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled, kept := 0, 0
@@ -133,7 +131,7 @@ func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, 
 	return drops, strings.Join(parts, " ")
 }
 
-// list formats tags without section signs, so that a model cannot mistake the reply for tagged content.
+// Without section signs, a model cannot mistake the reply for tagged content.
 func list(tags []int) string {
 	texts := make([]string, len(tags))
 	for i, t := range tags {

@@ -25,7 +25,6 @@ import (
 //go:embed ctx_search.md
 var searchDescription string
 
-// searchTool is ctx_search, which searches the messages of the project's sessions.
 var searchTool = tool{
 	name: transcript.SearchTool, description: searchDescription, run: (*Tools).search,
 	parameters: json.Value(`{"type":"object","properties":{` +
@@ -44,7 +43,7 @@ const (
 	maxHits      = 20
 )
 
-// search shows the best hits of a query. It never shows another project, nor a message that the model sees anyway.
+// search never shows another project, nor a message that the model sees anyway.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
 	q, err := t.searchArguments(p.Args)
@@ -96,8 +95,8 @@ func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 
 var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
 
-// scope restricts a query to the project of a session, without the messages that the model sees. It returns how many
-// tokens the hits may have.
+// scope restricts a query to the project of a session, without the messages that the model sees. The hits may
+// have budget tokens.
 func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *search.Query) (budget int, err error) {
 	s, state, err := t.enter(ctx, key, directory)
 	if err != nil {
@@ -119,7 +118,7 @@ func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *s
 	return min(searchBudget, pageBudget(limit)), nil
 }
 
-// inHead returns a function that reports whether a chunk of a session is in the session's head, or is a pinned prompt.
+// inHead returns a function that reports whether a chunk is in the session's head, or is a pinned prompt.
 func inHead(head frozen.Head, s *session.Session) func(*index.Hit) bool {
 	text := flat(head.Baseline + " " + head.Delta)
 	key := s.Key
@@ -141,8 +140,7 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 	return search.Search(ctx, x, q)
 }
 
-// hitsPage returns the hits that fit into a budget, for the model. Like a page of ctx_expand, the result is marked as
-// data.
+// Like a page of ctx_expand, the result is marked as data.
 func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page string) {
 	var b strings.Builder
 	for i := range hits {
@@ -157,7 +155,6 @@ func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page 
 	return shown, foundPage("Parts of earlier messages", b.String())
 }
 
-// foundPage returns a page of parts of earlier messages, for the model.
 func foundPage(parts, body string) string {
 	body = strings.TrimSuffix(body, "\n")
 	border := borderOf(body)

@@ -20,9 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A sidekickRun is one use of the sidekick: it chooses what the model gets with the user's next message. Until the
-// sidekick has chosen, the hits of the first search are attached. So the message never waits, and a failure of the
-// sidekick changes nothing.
+// The sidekick chooses what the model gets with the user's next message. Until the sidekick has chosen, the hits of
+// the first search are attached. So the message never waits, and a failure of the sidekick changes nothing.
 type sidekickRun struct {
 	*Tools
 	client    client.Client
@@ -38,14 +37,13 @@ type sidekickRun struct {
 	// ctx ends when the message has come, or when the user has cancelled the run or begun another run.
 	ctx context.Context
 	end context.CancelFunc
-	// earlier is the session's run before this one, if it has not ended yet.
+	// earlier is the session's previous run, if it has not ended yet.
 	earlier *sidekickRun
 	done    chan struct{}
 	status  schema.SidekickStatus // guarded by mu
 	hits    []search.Hit          // shown to the sidekick's model
 }
 
-// prepare makes a run ready, for a session with the given model.
 func (r *sidekickRun) prepare(model string) {
 	if r.models = ask.Models(append([]string{r.cfg.Sidekick.Model}, r.cfg.Sidekick.FallbackModels...)...); len(r.models) == 0 {
 		r.models = []string{model}
@@ -58,7 +56,6 @@ func (r *sidekickRun) prepare(model string) {
 	r.earlier, r.sidekicks[r.session] = r.sidekicks[r.session], r
 }
 
-// start begins the run in the background.
 func (r *sidekickRun) start() {
 	r.Agents.Go(func() {
 		defer func() {
@@ -79,7 +76,7 @@ func (r *sidekickRun) start() {
 	})
 }
 
-// Sidekick describes the sidekick's work for a session. It returns nil if there is none.
+// Sidekick describes the sidekick's work for a session, or returns nil.
 func (t *Tools) Sidekick(key store.Key) *schema.SidekickStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,10 +88,9 @@ func (t *Tools) Sidekick(key store.Key) *schema.SidekickStatus {
 	return &st
 }
 
-// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for this write.
+// Nobody waits for this write to the database at the end of a run.
 const finishTimeout = 30 * time.Second
 
-// carryOut asks, attaches the result, records the run, and tells the user.
 func (r *sidekickRun) carryOut() {
 	lease := agent.Lease{
 		Store: r.Store, Holder: r.Agents.NewHolder(),
@@ -147,10 +143,8 @@ func (r *sidekickRun) carryOut() {
 	}
 }
 
-// maxCause bounds the reason in a notice, in bytes.
 const maxCause = 300
 
-// stays says what the next message gets if the sidekick has no result.
 func (r *sidekickRun) stays() string {
 	if len(r.first) == 0 {
 		return "Your next message goes alone."
@@ -162,7 +156,6 @@ func (r *sidekickRun) tell(variant, text string, findings []string) {
 	r.Notices.Show(r.client, r.session, r.directory, variant, told(text, findings))
 }
 
-// ask lets the sidekick work until it has a result, or its time is over.
 func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 	asker := agent.Asker{
 		Runner: r.Agents, Harness: schema.Harness(r.session.Harness), Client: r.client, Directory: r.directory, Session: r.session.Session,
@@ -180,10 +173,9 @@ func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 	})
 }
 
-// maxOffered bounds the results from which the sidekick chooses.
 const maxOffered = 15
 
-// searches searches as ctx_search does, and returns the best hits of each query in turn, after those of the user's words.
+// The hits of the user's words come first. Then come the best hits of each query, alternately.
 func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered []sidekick.Hit, err error) {
 	lists := [][]search.Hit{r.first}
 	for _, query := range queries {
@@ -210,8 +202,8 @@ func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered [
 	return offered, nil
 }
 
-// attachResult attaches findings in place of the hits of the first search. If the message has already come,
-// attachResult does nothing.
+// If the message has already come, attachResult does nothing. Otherwise it attaches findings in place of the
+// hits of the first search.
 func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result) (isAttached bool, err error) {
 	s, err := r.Sessions.Lock(ctx, r.session)
 	if err != nil {
@@ -227,7 +219,6 @@ func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result)
 	return true, nil
 }
 
-// page returns those findings that fit into the budget, with their origins, as a text for the model.
 func (r *sidekickRun) page(findings []sidekick.Finding) (shown int, page string) {
 	var b strings.Builder
 	budget := r.budget

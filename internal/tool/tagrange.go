@@ -11,8 +11,7 @@ import (
 // maxRange bounds each range and the sum of all ranges of a call.
 const maxRange = 1000
 
-// parseTags reads the range grammar of ctx_reduce, for example "3,7,12-15". It
-// ignores section signs. It returns each tag once, in ascending order.
+// parseTags reads, for example, "3,7,12-15". It ignores section signs, and returns each tag once, in ascending order.
 func parseTags(text string) ([]int, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "§", ""))
 	if text == "" {

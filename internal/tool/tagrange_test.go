@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// The table has reference vectors for ranges of tags, and then the errors.
 func TestTagRanges(t *testing.T) {
 	for _, c := range []struct {
 		in   string

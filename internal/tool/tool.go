@@ -26,12 +26,11 @@ import (
 // Tools run the tools of the model, and the commands of the user.
 type Tools struct {
 	Options
-	// mu guards sidekicks: the newest run of the sidekick for each session, until it has ended.
+	// mu guards sidekicks, the newest run of the sidekick for each session, until it has ended.
 	mu        sync.Mutex
 	sidekicks map[store.Key]*sidekickRun
 }
 
-// Options configure Tools.
 type Options struct {
 	Store    *store.Store
 	Guard    *store.Guard
@@ -46,9 +45,9 @@ type Options struct {
 	Agents     *agent.Runner
 	Background *background.Work
 	Notices    *notice.Notices
-	// Attach keeps a text for the next prompt of a session, whose lock the caller holds. See prompt.Prompts.
+	// Attach keeps a text for the next prompt of a session, whose lock the caller holds (see prompt.Prompts).
 	Attach func(s *session.Session, text string, end func())
-	// IndexDir is the directory of the index of messages. If it is "", there is none.
+	// IndexDir is the directory of the index of messages, or "".
 	IndexDir string
 	// Embeddings is the service that turns queries into vectors. It may be nil.
 	Embeddings *embedding.Source
@@ -56,32 +55,29 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// New returns the tools of a host.
 func New(o Options) *Tools { return &Tools{Options: o, sidekicks: make(map[store.Key]*sidekickRun)} }
 
-// A tool is a tool that the host offers to the model. If a call is wrong, the model gets the reason as the
-// tool's result, so that it can correct the call.
+// If the model's call of a tool is wrong, the model gets the reason as the tool's result, so that it can
+// correct the call.
 type tool struct {
 	name, description string
 	parameters        json.Value
-	// isOffered reports whether a configuration offers the tool. If it is nil, every configuration does.
+	// If isOffered is nil, every configuration offers the tool.
 	isOffered func(schema.Config) bool
 	run       func(*Tools, context.Context, store.Key, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 }
 
-// toolTable is the table of the tools. A new tool needs a row here.
+// A new tool needs a row here.
 var toolTable = []tool{expandTool, searchTool, memoryTool, noteTool, reduceTool}
 
-// A command is a command that a user may type.
 type command struct {
 	name, description string
 	run               func(*Tools, context.Context, client.Client, store.Key, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 }
 
-// commandTable is the table of the commands. A new command needs a row here.
+// A new command needs a row here.
 var commandTable = []command{augmentCommand, dreamCommand, flushCommand, menuCommand, recompCommand, statusCommand, wrapUpCommand}
 
-// Definitions returns the tools that a configuration offers.
 func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {
 	for _, t := range toolTable {
 		if t.isOffered == nil || t.isOffered(cfg) {
@@ -91,7 +87,6 @@ func Definitions(cfg schema.Config) (all []schema.ToolDefinition) {
 	return all
 }
 
-// Commands returns the commands.
 func Commands() (all []schema.CommandDefinition) {
 	for _, c := range commandTable {
 		all = append(all, schema.CommandDefinition{Name: c.name, Description: c.description})
@@ -99,7 +94,6 @@ func Commands() (all []schema.CommandDefinition) {
 	return all
 }
 
-// Run runs a tool.
 func (t *Tools) Run(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	for _, tool := range toolTable {
 		if tool.name == p.Tool {
@@ -109,7 +103,6 @@ func (t *Tools) Run(ctx context.Context, key store.Key, p schema.ToolExecutePara
 	return schema.ToolExecuteResult{}, client.Invalid("there is no tool %q", p.Tool)
 }
 
-// Execute runs a command.
 func (t *Tools) Execute(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	for _, command := range commandTable {
 		if command.name == p.Command {

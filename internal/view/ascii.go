@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// signs maps our own characters to the ASCII characters that replace them. The replacement is as wide as the character:
-// one column.
+// Each ASCII replacement is as wide as its character: one column.
 var signs = map[rune]string{
 	'…': "~", '·': "-", '█': "@", '▓': "&", '▒': "+", '░': ":", '│': "|", '▸': ">", '↳': ">", '✗': "x", '▏': "_", '↑': "^", '↓': "v", '→': ">", '“': `"`, '”': `"`, '’': "'",
 }

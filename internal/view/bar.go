@@ -29,7 +29,6 @@ func sources(t schema.TokensBySource) []source {
 	}
 }
 
-// promptOf returns the size of the prompt, which is the sum of its parts.
 func promptOf(t schema.TokensBySource) (sum int64) {
 	for _, part := range sources(t) {
 		sum += part.tokens
@@ -37,7 +36,6 @@ func promptOf(t schema.TokensBySource) (sum int64) {
 	return sum
 }
 
-// fill returns n cells of a part.
 func (s *screen) fill(part source, n int) string {
 	cell := part.plain
 	if s.Painter {
@@ -53,10 +51,10 @@ type mark struct {
 	colour Colour
 }
 
-// forcePressure is the pressure from which a pass may bust in the middle of a turn.
+// From this pressure on, a pass may bust mid-turn.
 const forcePressure = 0.85
 
-// forceName is the name of the mark at forcePressure. A bust at or above this mark has the cause "85% full".
+// A bust at or above the mark at forcePressure has the cause "85% full".
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {
@@ -71,12 +69,11 @@ func marksOf(st schema.SessionStatus) []mark {
 	return marks
 }
 
-// maxBar is the greatest width of the bar in cells. A longer bar would show no more detail.
+// A longer bar would show no more detail.
 const maxBar = 118
 
-// bar draws the window in two lines: the prompt, coloured by content, with the marks on
-// it, and under it the names of the marks. Without a known window, the prompt fills the
-// bar.
+// bar draws the prompt in the window, coloured by content, with the marks, and under it the names of the marks.
+// If the window is unknown, the prompt fills the bar.
 func (s *screen) bar(st schema.SessionStatus) {
 	cells := min(s.width-2, maxBar)
 	parts, prompt := sources(st.Tokens), promptOf(st.Tokens)
@@ -116,8 +113,8 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// markNames writes the names of the marks under the bar, before or after the place of each mark. It places
-// the name of the high mark first, and leaves out names that do not fit.
+// A name stands before or after the place of its mark. markNames places the name of the high mark first, and
+// leaves out names that do not fit.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))
 	isFree := func(from, n int) bool {
@@ -140,7 +137,6 @@ func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	return s.Paint(Faint, strings.TrimRight(string(line), " "))
 }
 
-// legend names the parts of the bar that are not empty.
 func (s *screen) legend(t schema.TokensBySource) {
 	var entries, painted []string
 	for _, part := range sources(t) {
@@ -158,8 +154,7 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow puts entries side by side, in as many lines as they need. painted holds the same entries with their
-// colours.
+// flow puts entries into as many lines as they need. painted holds the same entries with their colours.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {

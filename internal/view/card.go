@@ -10,16 +10,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// labelColumns is the width of the labels to the left of a session's facts.
 const labelColumns = 13
 
-// card draws everything that is known about one session.
 func (s *screen) card(st schema.SessionStatus) {
 	s.picture(st)
 	s.facts(st)
 }
 
-// picture draws the title of a session, and its context as a bar.
 func (s *screen) picture(st schema.SessionStatus) {
 	if s.height == 0 || s.height >= roomyHeight {
 		s.line("")
@@ -40,8 +37,8 @@ func (s *screen) picture(st schema.SessionStatus) {
 	s.legend(st.Tokens)
 }
 
-// cutRest returns the texts after the first one, with a dot before each of them. The first text counts only for the
-// width. If a text is empty, or does not fit, cutRest leaves it out.
+// cutRest returns the texts after the first one, with a dot before each of them. The first text counts only for
+// the width. If a text is empty, or does not fit, cutRest leaves it out.
 func cutRest(texts []string, width int) string {
 	rest, used := "", format.Columns(texts[0])
 	for _, text := range texts[1:] {
@@ -66,7 +63,6 @@ func (s *screen) facts(st schema.SessionStatus) {
 	}
 }
 
-// summary draws the card in a few lines.
 func (s *screen) summary(st schema.SessionStatus) {
 	s.picture(st)
 	if faults := words.Faults(st, s.now); len(faults) > 0 {
@@ -77,7 +73,6 @@ func (s *screen) summary(st schema.SessionStatus) {
 	s.fact("saved", format.Cut(words.Saved(st), s.width-labelColumns-1))
 }
 
-// fact draws a text beside its label, in as many lines as it needs.
 func (s *screen) fact(label, text string) { s.factIn(Plain, label, text) }
 
 func (s *screen) factIn(c Colour, label, text string) {

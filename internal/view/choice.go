@@ -18,28 +18,25 @@ type Choice struct {
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
 	// Top is the number of lines above the screen while a session fills it.
-	Top int
-	// Sort is the index of the chosen order in orders.
+	Top  int
 	Sort int
-	// Filter is a text: only the sessions whose title, model, directory, harness or id contains it are shown. Query is
-	// a text that is searched in messages. Typing says which of the two the keys change now.
+	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is
+	// searched in messages. Typing says which of the two the keys change now.
 	Filter, Query string
 	Typing        Typing
-	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.
+	// If Harness is empty, the sessions of all harnesses show.
 	Harness schema.Harness
 }
 
-// Typing names the text that the keys change.
 type Typing string
 
-// These are the texts that a person can type.
 const (
 	TypesNothing Typing = ""
 	TypesFilter  Typing = "filter"
 	TypesQuery   Typing = "search in messages"
 )
 
-// orders are the orders of the sessions. The host sends them newest first.
+// The host sends the sessions newest first.
 var orders = []struct {
 	name    string
 	compare func(a, b schema.SessionStatus) int
@@ -57,7 +54,6 @@ func savedMoney(st schema.SessionStatus) float64 {
 	return st.Saved.Money
 }
 
-// apply returns the chosen sessions in the chosen order.
 func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	wanted := strings.ToLower(c.Filter)
 	shown := slices.DeleteFunc(slices.Clone(all), func(st schema.SessionStatus) bool {
@@ -68,10 +64,10 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// An Action is something that a key asks for and that a view cannot do itself.
+// A key asks for an Action that a view cannot do itself.
 type Action string
 
-// These are the actions. All but Quit show a page of text.
+// All actions but Quit show a page of text.
 const (
 	NoAction  Action = ""
 	Quit      Action = "quit"
@@ -82,10 +78,8 @@ const (
 	Spent     Action = "spend"
 )
 
-// actions are the keys that work on every screen.
 var actions = map[string]Action{"q": Quit, "Q": Quit, "ctrl+c": Quit, "ctrl+d": Quit, "d": Dropped, "h": Summaries, "m": Memories, "p": Spent}
 
-// keyHelp is the page of help.
 const keyHelp = `q         quits; ctrl-c too
 esc       goes back; in the list, it clears the filter
 enter     opens the selected session: its prompt, and its requests as they come
@@ -103,7 +97,6 @@ the prompt again with less in it, may come from the mark "bust" on, and frees sp
 down to the mark "low". The sign … stands where a text was cut. More: docs/status.md
 `
 
-// page is the number of sessions or lines that a page key moves by.
 const page = 10
 
 // moved returns the position to which a key moves, and whether the key moves at all.
@@ -127,8 +120,8 @@ func moved(at int, key string, last int) (int, bool) {
 	return min(max(0, at), max(0, last)), true
 }
 
-// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the key types.
-// below is the number of lines below the screen, as Screen has returned it.
+// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the
+// key types. below is the number of lines below the screen, as Screen has returned it.
 func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	c := &v.Choice
 	if c.Typing != TypesNothing {
@@ -163,7 +156,6 @@ func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	return v, NoAction
 }
 
-// inList changes the choice after a key on the list of sessions.
 func (v *Live) inList(key string) {
 	c := &v.Choice
 	var isMove bool
@@ -212,7 +204,7 @@ func (v Live) typed(key, text string) (Live, Action) {
 	return v, NoAction
 }
 
-// nameOf tells a session from all others. Each harness chooses its ids independently.
+// Each harness chooses its ids independently, so the name also has the harness.
 func nameOf(st schema.SessionStatus) string { return string(st.Harness) + "/" + st.Session }
 
 func (v Live) matching() []schema.SessionStatus {
@@ -234,7 +226,6 @@ func (v Live) Chosen() *schema.SessionStatus {
 	return &all[min(max(0, v.Choice.Selected), len(all)-1)]
 }
 
-// opened returns the session that fills the screen, or nil.
 func (v Live) opened() *schema.SessionStatus {
 	if v.Status == nil || v.Choice.Opened == "" {
 		return nil
@@ -246,7 +237,6 @@ func (v Live) opened() *schema.SessionStatus {
 	return &v.Status.Sessions[i]
 }
 
-// help returns the keys for the foot of the live screen, the most important first.
 func (v Live) help() []string {
 	c := v.Choice
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Diagnosis is the outcome of doctor. It is the output of doctor --json.
+// A Diagnosis is the output of doctor --json.
 type Diagnosis struct {
 	Findings []doctor.Finding `json:"findings"`
 	Failures int              `json:"failures"`
@@ -17,7 +17,6 @@ type Diagnosis struct {
 	Fixed    int              `json:"fixed"`
 }
 
-// NewDiagnosis counts the findings.
 func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 	r := Diagnosis{Findings: findings}
 	for _, f := range findings {
@@ -33,11 +32,10 @@ func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 	return r
 }
 
-// findingColumns is the width of the columns before a finding's message.
 const findingColumns = 20
 
-// PrintDiagnosis prints the findings of doctor, each with its remedy. It breaks lines so that they have at most width
-// columns, but never within a path, because people copy paths. If width is 0, it breaks no line.
+// PrintDiagnosis prints the findings of doctor, each with its remedy. People copy paths, so it never breaks a
+// line within a path. If width is 0, it breaks no line.
 func PrintDiagnosis(w io.Writer, r Diagnosis, color bool, width int) error {
 	s := screen{Painter: Painter(color)}
 	print := func(label, text string) {

@@ -8,15 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Leaving is the request with which content left the prompt. At (Unix ms) and Cause are absent if they are not known
-// any more.
+// A Leaving is the request with which content left the prompt. Unknown At (Unix ms) and Cause are absent.
 type Leaving struct {
 	Pass  int    `json:"request"`
 	At    int64  `json:"at,omitzero"`
 	Cause string `json:"cause,omitzero"`
 }
 
-// A DroppedPiece is a piece of a message that was removed from the prompt.
 type DroppedPiece struct {
 	Tag     int     `json:"tag"`
 	Kind    string  `json:"kind"`
@@ -26,7 +24,6 @@ type DroppedPiece struct {
 	Leaving Leaving `json:"left"`
 }
 
-// A SummaryOf names the summary that stands for a message.
 type SummaryOf struct {
 	Title string `json:"title"`
 	Start int    `json:"start"`
@@ -45,8 +42,8 @@ type Forgotten struct {
 	IsPinned bool `json:"pinned,omitzero"`
 }
 
-// PrintForgotten prints the message, when and why it left the prompt, what stands for it, and how to read it again.
-// program is the command that starts magicctx.
+// PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it
+// again. program is the command that starts magicctx.
 func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	if err := PrintFound(w, []Found{f.Found}, p); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A HistorySession is a session with the figures of its compartments.
 type HistorySession struct {
 	Harness      schema.Harness `json:"harness"`
 	Session      string         `json:"session"`
@@ -23,8 +22,7 @@ type HistorySession struct {
 	NewestAt     int64          `json:"newestAt,omitzero"` // Unix ms
 }
 
-// An Extent says which messages of a session can be read, and from which file. First and Last are their
-// ordinals, and Path is a file.
+// An Extent says which messages of a session can be read (First and Last are ordinals), and from which file.
 type Extent struct {
 	First, Last int
 	Path        string
@@ -33,7 +31,6 @@ type Extent struct {
 const noHistory = "No session has summaries yet. The first ones come when a session nears the limit of its window; " +
 	"%s status shows how full each one is."
 
-// PrintHistories prints a list of sessions.
 func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 	s := p.screen()
 	if len(all) == 0 {
@@ -54,10 +51,10 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 	return s.print(w)
 }
 
-// idColumns is the width of the end of an id. The end is enough to name a session.
+// The end of an id is enough to name a session.
 const idColumns = 10
 
-// endOf returns the end of an id. If cleaning has removed a character, the result names no session.
+// If cleaning has removed a character of the id, the result names no session.
 func endOf(id string) string {
 	runes := []rune(format.Clean(id))
 	return string(runes[max(0, len(runes)-idColumns):])
@@ -67,7 +64,6 @@ func (h HistorySession) status() schema.SessionStatus {
 	return schema.SessionStatus{Harness: h.Harness, Session: h.Session, Title: h.Title, Directory: h.Directory}
 }
 
-// PrintHistory prints the compartments of a session, one in a line.
 func PrintHistory(w io.Writer, h HistorySession, all []chronicle.Compartment, p Page) error {
 	s := p.screen()
 	s.historyHeader(h)
@@ -87,7 +83,6 @@ func PrintHistory(w io.Writer, h HistorySession, all []chronicle.Compartment, p 
 	return s.print(w)
 }
 
-// PrintCompartments prints compartments with their longest summaries.
 func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartment, p Page) error {
 	s := p.screen()
 	s.historyHeader(h)
@@ -111,7 +106,6 @@ func PrintCompartments(w io.Writer, h HistorySession, all []chronicle.Compartmen
 	return s.print(w)
 }
 
-// historyHeader draws the title of a session, and a line about it.
 func (s *screen) historyHeader(h HistorySession) {
 	s.line(" " + s.Paint(Strong, format.Cut(titleOf(h.status()), s.width-2)))
 	sum := format.Count(h.Compartments, "summary")
@@ -140,14 +134,12 @@ func PrintMessage(w io.Writer, parts []string, p Page) error {
 	return s.print(w)
 }
 
-// PrintExtent prints which messages the session has, and from which file they come.
 func PrintExtent(w io.Writer, e Extent, p Page) error {
 	s := p.screen()
 	s.line(s.Paint(Faint, fmt.Sprintf("The session has the messages %d to %d, in %s", e.First, e.Last, format.Clean(e.Path))))
 	return s.print(w)
 }
 
-// A tableColumn is a column of a table. cell returns the text of a row.
 type tableColumn struct {
 	title   string
 	width   int
@@ -159,8 +151,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// table draws rows. The first column takes the space that the other columns leave, up to its width. If the
-// space is too small, table leaves out the last columns, and names them below.
+// The first column takes the space that the other columns leave, up to its width. If the space is too small,
+// table leaves out the last columns, and names them below.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

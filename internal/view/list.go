@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// SeveralHarnesses reports whether the sessions belong to more than one harness.
 func SeveralHarnesses(sessions []schema.SessionStatus) bool {
 	for _, st := range sessions {
 		if st.Harness != sessions[0].Harness {
@@ -20,7 +19,6 @@ func SeveralHarnesses(sessions []schema.SessionStatus) bool {
 	return false
 }
 
-// A column is one column of the list of sessions.
 type column struct {
 	title   string
 	width   int
@@ -28,8 +26,7 @@ type column struct {
 	cell    func(*screen, schema.SessionStatus) (text string, colour Colour)
 }
 
-// listColumns are the columns after the title, in their order. rank orders them by importance: a narrow
-// screen leaves out the columns with the highest rank first.
+// rank orders the columns by importance: a narrow screen leaves out the columns with the highest rank first.
 var listColumns = []struct {
 	rank int
 	column
@@ -62,7 +59,7 @@ var listColumns = []struct {
 	}}},
 }
 
-// harnessColumn stands before the other columns while sessions of several harnesses are shown.
+// While sessions of several harnesses are shown, harnessColumn is the first column after the title.
 var harnessColumn = column{"HARNESS", 9, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 	return format.Clean(string(st.Harness)), Plain
 }}
@@ -74,7 +71,6 @@ const (
 	maxTitle  = 72
 )
 
-// layout returns the width of the title, and the columns that fit beside it.
 func (s *screen) layout() (title int, shown []column) {
 	least := minTitle
 	if s.width < roomyWidth {
@@ -117,7 +113,6 @@ func (c column) pad(text string) string {
 	return format.Left(text, c.width)
 }
 
-// row draws one session in one line.
 func (s *screen) row(st schema.SessionStatus, isSelected bool) {
 	title, shown := s.layout()
 	name := format.Left(titleOf(st), title)

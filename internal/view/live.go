@@ -12,55 +12,48 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Live is the data for the live status screen.
 type Live struct {
-	// Status is the newest answer of the host, nil before the first one.
+	// Before the host's first answer, Status is nil.
 	Status *schema.StatusResult
-	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time at
-	// which it stopped answering.
+	// Away is the reason why the host does not answer, or empty. It stopped answering at AwaySince.
 	Away      string
 	AwaySince time.Time
 	Color     bool
-	// ASCII draws with ASCII characters only.
-	ASCII bool
-	// Program is the command that starts this program, for remedies.
-	Program string
-	// Choice says which sessions the person at the terminal wants to see.
-	Choice Choice
-	// Page covers the screen with a text. It may be nil.
+	ASCII     bool
+	Program   string
+	Choice    Choice
+	// Page, if not nil, covers the screen with a text.
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.
 	News []string
-	// requests are the requests of each session since the view began, the newest last. The first of them began before
-	// the view.
+	// requests are the requests of each session since the view began, the newest last. The first of them began
+	// before the view.
 	requests map[string][]request
 }
 
-// A TextPage is a text in lines of any length. Top is the number of lines above the screen.
+// The lines of a TextPage may have any length. Top is the number of lines above the screen.
 type TextPage struct {
 	Title, Text string
 	Top         int
 }
 
-// maxRequests bounds the requests of a session that a view keeps.
 const maxRequests = 200
 
-// A request is one request of a session to its model, or several that came between two answers of the host.
+// Several requests that came between two answers of the host are one request here.
 type request struct {
 	number, count int
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read is the number of
-	// tokens that the provider has read from its cache, and all is the number of all its tokens.
+	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read is the
+	// number of tokens that the provider has read from its cache, and all is the number of all its tokens.
 	tokens            int
 	isMeasured        bool
 	read, all         int64
 	readThen, allThen int64 // the sums of the session before this request
 }
 
-// Heard returns the live data after an answer of the host. If status is nil, the host does not answer, and
-// away is the reason. The last status then stays on the screen.
+// If the host does not answer, status is nil, and away is the reason. The last status then stays on the screen.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	v.News = nil
 	switch {
@@ -79,7 +72,6 @@ func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Liv
 	return v
 }
 
-// noteEvents compares a status with the last one.
 func (v *Live) noteEvents(st schema.StatusResult, now time.Time) {
 	if v.requests == nil {
 		v.requests = make(map[string][]request)
@@ -128,8 +120,7 @@ func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	return all
 }
 
-// noteRequest notes the newest request of a session. It returns the requests about which nothing more will become
-// known.
+// noteRequest returns the requests about which nothing more will become known.
 func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
 	log := v.requests[name]
@@ -164,7 +155,7 @@ func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	return done
 }
 
-// hits returns the share of the prompt that came from the cache, "-" if it is not known.
+// hits returns the share of the prompt that came from the cache, or "-".
 func (r request) hits() string {
 	if r.all <= 0 {
 		return "-"
@@ -189,7 +180,6 @@ func (r request) effect() string {
 	return text
 }
 
-// sentence describes the request for a screen reader.
 func (r request) sentence(st schema.SessionStatus, now time.Time) string {
 	parts := []string{fmt.Sprintf("%s %s, request %d", timeOf(r.at, now), titleOf(st), r.number)}
 	if r.tokens > 0 {
@@ -201,12 +191,10 @@ func (r request) sentence(st schema.SessionStatus, now time.Time) string {
 	return strings.Join(append(parts, r.effect()), ", ")
 }
 
-// timeOf returns a time of the day, for example "14:32:07".
 func timeOf(ms int64, now time.Time) string {
 	return time.UnixMilli(ms).In(now.Location()).Format(time.TimeOnly)
 }
 
-// session draws one session on the whole screen: its prompt, its facts, and its newest requests.
 func (s *screen) session(st schema.SessionStatus, log []request) {
 	s.picture(st)
 	full := *s
@@ -236,7 +224,7 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 	}
 }
 
-// text draws a text. A line that is longer than the screen continues on the next line, with the same indentation.
+// A line that is longer than the screen continues on the next line, with the same indentation.
 func (s *screen) text(p TextPage) {
 	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {
@@ -265,8 +253,7 @@ func (s *screen) text(p TextPage) {
 	}
 }
 
-// PrintNews prints the events of the newest answer, each in a line of its own. Their lines are never broken, because a
-// screen reader reads lines.
+// A screen reader reads lines, so PrintNews prints each event in one line and never breaks it.
 func PrintNews(w io.Writer, v Live, p Page) error {
 	if len(v.News) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// heardTwice is a view that has seen two requests of one session begin: the second was a bust, and the provider has
-// read 15k of its 20k tokens from its cache.
+// heardTwice has seen two requests of one session begin: the second was a bust, and the provider has read 15k
+// of its 20k tokens from its cache.
 func heardTwice() Live {
 	st := statusOf(1)
 	s := &st.Sessions[0]
@@ -82,7 +82,6 @@ func TestOpenedSessionFits(t *testing.T) {
 	}
 }
 
-// A text page loses nothing, however long its lines are.
 func TestTextPageShowsAll(t *testing.T) {
 	v := Live{Page: &TextPage{Title: "Found: x", Text: strings.Repeat("0123456789", 9) + "\x1b[2J end\n"}}
 	if got := drawnOf(v, 40, 10); strings.Count(got, "0123456789") < 8 || !strings.Contains(got, "end") || strings.Contains(got, "\x1b") {

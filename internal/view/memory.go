@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// PrintMemories prints memories by project, each in one line.
 func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	newest := make(map[string]chronicle.Memory) // the newest memory with a directory, by project
 	for _, m := range all {
@@ -36,7 +35,7 @@ func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	return nil
 }
 
-// memoryLine returns a memory in one line, for example "     7  NAMING (from agent): use bun".
+// memoryLine returns, for example, "     7  NAMING (from agent): use bun".
 func memoryLine(m chronicle.Memory) string {
 	var about []string
 	if m.Status != chronicle.MemoryIsActive {
@@ -58,7 +57,6 @@ func memoryLine(m chronicle.Memory) string {
 	return fmt.Sprintf("%6d  %s%s: %s", m.ID, format.Clean(m.Category), text, format.Clean(m.Content))
 }
 
-// PrintMemory prints a memory with its log. at is the zone of the times.
 func PrintMemory(w io.Writer, m chronicle.Memory, log []chronicle.MemoryChange, at *time.Location) error {
 	lines := []string{
 		memoryLine(m),
@@ -92,7 +90,6 @@ func PrintMemory(w io.Writer, m chronicle.Memory, log []chronicle.MemoryChange, 
 	return nil
 }
 
-// PrintNotes prints notes of models, each in one line.
 func PrintNotes(w io.Writer, notes []chronicle.Note, at *time.Location) error {
 	for _, n := range notes {
 		of := fmt.Sprintf("%s session %s", n.Harness, n.Session)
@@ -112,7 +109,7 @@ func PrintNotes(w io.Writer, notes []chronicle.Note, at *time.Location) error {
 	return nil
 }
 
-// minute returns a Unix time in milliseconds as people read it, for example "2026-11-20 12:01".
+// minute returns a Unix time in ms, for example as "2026-11-20 12:01".
 func minute(ms int64, at *time.Location) string {
 	return time.UnixMilli(ms).In(at).Format("2006-01-02 15:04")
 }

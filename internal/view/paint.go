@@ -1,10 +1,8 @@
 package view
 
-// A Colour is named by its meaning. Its value is the parameter of ECMA-48's SGR
-// sequence.
+// A Colour is named by its meaning. Its value is the parameter of ECMA-48's SGR sequence.
 type Colour string
 
-// These are the colours of all views on a terminal.
 const (
 	Plain  Colour = ""
 	Faint  Colour = "2"
@@ -17,7 +15,6 @@ const (
 // A Painter colours text, or leaves it plain on an output without colours.
 type Painter bool
 
-// Paint returns text in a colour.
 func (p Painter) Paint(c Colour, text string) string {
 	if !p || c == Plain || text == "" {
 		return text

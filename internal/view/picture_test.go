@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// The README shows the status as a picture. It must be the picture that today's code draws; `task picture` draws it
-// again.
+// The README shows the status as a picture. The picture must equal the output of the present code. `task picture`
+// draws it again.
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
@@ -27,20 +27,18 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "status.svg"), picture.String())
 }
 
-// These are the measures of a picture, in pixels. The picture gives each character a fixed place, so the widths of
-// the viewer's font do not matter.
+// The picture gives each character a fixed place, in pixels, so the widths of the viewer's font do not matter.
 const (
 	cellWidth, cellHeight = 8.4, 18
 	pictureMargin         = 16
 )
 
-// shades are the colours of a picture, by the parameter of the SGR sequence.
+// The keys are the parameters of the SGR sequence.
 var shades = map[string]string{
 	"": "#c9d1d9", "1": "#ffffff", "2": "#7d8590", "32": "#7ee787", "33": "#e3b341", "31": "#ff7b72",
 	"38;5;67": "#5f87af", "38;5;96": "#875f87", "38;5;109": "#87afaf", "38;5;108": "#87af87", "38;5;139": "#af87af", "38;5;179": "#d7af5f", "38;5;173": "#d7875f",
 }
 
-// writePicture writes coloured text, as PrintStatus prints it, as an SVG picture of a terminal.
 func writePicture(w io.Writer, text string) error {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	var body strings.Builder
@@ -74,8 +72,7 @@ func writePicture(w io.Writer, text string) error {
 	return err
 }
 
-// drawRun draws characters of one colour. Blocks become rectangles, because fonts leave gaps between
-// them.
+// Fonts leave gaps between blocks, so they become rectangles.
 func drawRun(b *strings.Builder, row, column int, shade, content string) {
 	top := pictureMargin + row*cellHeight
 	var text strings.Builder

@@ -9,30 +9,26 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Screen lays out its lines for at least this size. A smaller terminal gets the same drawing and shows
-// a part of it.
+// Screen lays out its lines for at least this size. A smaller terminal shows a part of the drawing.
 const (
 	minWidth  = 20
 	minHeight = 3
-	// From roomyWidth and roomyHeight on, the screen has labels, the line about the host, and empty lines.
+	// From this size on, the screen has labels, the line about the host, and empty lines.
 	roomyWidth  = 36
 	roomyHeight = 8
 )
 
-// A screen is an unfinished drawing.
 type screen struct {
 	width, height int
 	now           time.Time
-	// namesHarness means that sessions of several harnesses are shown, so each session names its harness.
-	namesHarness bool
-	program      string // the command that starts this program
+	namesHarness  bool
+	program       string // the command that starts this program
 	// inASCII draws with ASCII only. isPlain leaves out the bar, for a screen reader.
 	inASCII, isPlain bool
 	Painter
 	lines []string
 }
 
-// joined returns the lines.
 func (s *screen) joined() string {
 	text := strings.Join(s.lines, "\n")
 	if s.inASCII {
@@ -43,11 +39,10 @@ func (s *screen) joined() string {
 
 func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
 
-// room returns the number of free lines above the footer.
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
-// Screen draws live data as at most height lines of at most width columns, without a newline at the
-// end. below is the number of lines of a session or text that do not fit.
+// Screen draws live data as at most height lines of at most width columns, without a newline at the end. below
+// is the number of lines of a session or text that do not fit.
 func Screen(v Live, width, height int, now time.Time) (drawn string, below int) {
 	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, program: v.Program, Painter: Painter(v.Color), inASCII: v.ASCII}
 	s.away(v)
@@ -117,7 +112,6 @@ func (s *screen) noSession() {
 	s.paragraph(Plain, " ", "No session yet. Sessions appear here with their first message.")
 }
 
-// paragraph draws a text in as many lines as it needs, each after a margin.
 func (s *screen) paragraph(c Colour, margin, text string) {
 	for _, line := range format.Folded(text, s.width-format.Columns(margin)-1) {
 		s.line(s.Paint(c, margin+line))
@@ -131,11 +125,11 @@ func (s *screen) away(v Live) {
 	}
 }
 
-// maxWarningLines bounds the lines of warnings on a live screen. The status command prints them all.
+// The status command prints all lines of warnings.
 const maxWarningLines = 4
 
-// troubles draws the problems: first the faults that stop magicctx, in red and with their remedies, then the
-// warnings about a configuration, in yellow.
+// troubles draws first the faults that stop magicctx, in red and with their remedies, then the warnings about a
+// configuration, in yellow.
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {
@@ -154,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// split separates the warnings about faults that stop magicctx (broken) from all other warnings (odd).
+// The faults in broken stop magicctx. All other warnings are in odd.
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {
@@ -172,7 +166,6 @@ func split(st schema.StatusResult) (broken, odd []string) {
 	return broken, odd
 }
 
-// header draws one line about the host.
 func (s *screen) header(st schema.StatusResult, isAway bool) {
 	facts := []string{" magicctx " + format.Clean(st.Version)}
 	if st.PID == 0 {
@@ -198,10 +191,8 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 	s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
 }
 
-// listLines is the least height of the list of sessions.
 const listLines = 4
 
-// sessions draws the card of one session and, below it, as much of the list as fits.
 func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	shown := c.apply(st.Sessions)
 	if len(shown) == 0 {

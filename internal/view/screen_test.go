@@ -21,7 +21,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden screens anew; look at them then")
 
-// noon is the current time in the golden screens.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) int64 { return noon.Add(-d).UnixMilli() }
@@ -75,7 +74,6 @@ func statusOf(sessions int) *schema.StatusResult {
 	return st
 }
 
-// historied is the status of a host whose newest session is st.
 func historied(st schema.SessionStatus) *schema.StatusResult {
 	all := statusOf(2)
 	all.Sessions[0] = st
@@ -85,7 +83,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	return all
 }
 
-// both is the status of a host that serves OpenCode and Pi, with the same session id in both.
+// The host serves OpenCode and Pi, with the same session id in both.
 func both() *schema.StatusResult {
 	st := statusOf(3)
 	st.Sessions[1].Harness = schema.HarnessPi
@@ -93,7 +91,6 @@ func both() *schema.StatusResult {
 	return st
 }
 
-// summarised is the status of a session with a head.
 func summarised() schema.SessionStatus {
 	st := statusOf(1).Sessions[0]
 	st.Tokens.Head, st.Tokens.ToolResults = 9_700, st.Tokens.ToolResults-9_700
@@ -113,7 +110,6 @@ func summarised() schema.SessionStatus {
 	return st
 }
 
-// failing is summarised, but with a historian that fails.
 func failing() schema.SessionStatus {
 	st := summarised()
 	h := st.History
@@ -125,7 +121,6 @@ func failing() schema.SessionStatus {
 	return st
 }
 
-// broken is the status of a host that cannot write.
 func broken() *schema.StatusResult {
 	st := statusOf(2)
 	reason := "the database cannot be written: the disk is full; free some space, the host tries again by itself"
@@ -137,7 +132,6 @@ func broken() *schema.StatusResult {
 	return st
 }
 
-// golden compares got with a file, or writes the file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -154,7 +148,6 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// drawnOf returns a screen without the number of lines below it.
 func drawnOf(v Live, width, height int) string {
 	drawn, _ := Screen(v, width, height, noon)
 	return drawn
@@ -250,8 +243,8 @@ var (
 	spaceAtEnd = regexp.MustCompile("(?m) +$")
 )
 
-// For every answer of the host and every size of the terminal, the screen fits and holds no foreign
-// escape sequence. Switching colours off changes nothing else.
+// For every answer of the host and every size of the terminal, the screen fits and holds no foreign escape
+// sequence. Without colours, nothing else changes.
 func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
@@ -301,7 +294,6 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
-// solid draws the parts of the bar and of its legend as a screen with colours draws them.
 func solid(text string) string {
 	for _, part := range sources(schema.TokensBySource{}) {
 		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
@@ -310,7 +302,6 @@ func solid(text string) string {
 	return text
 }
 
-// barCells matches the lines of a bar.
 var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%#=│·]+$`)
 
 func TestColourMeansSomething(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Found is a part of a message that a search has found.
 type Found struct {
 	// Kind is text, rule, decision, command, error, read, write or commit. Role is user, agent or tool.
 	Kind string `json:"kind"`
@@ -28,8 +27,7 @@ type Found struct {
 	Text      string  `json:"text"`
 }
 
-// PrintFound prints what a search has found, the best first. Texts are whole, and their lines are not broken, so that
-// they can be copied.
+// The best result comes first. Texts are whole, and their lines are not broken, so that they can be copied.
 func PrintFound(w io.Writer, all []Found, p Page) error {
 	s := p.screen()
 	for i := range all {
@@ -56,7 +54,7 @@ func PrintFound(w io.Writer, all []Found, p Page) error {
 	return s.print(w)
 }
 
-// what says what a hit is, for example "agent" or "command, exit status 1".
+// what returns, for example, "agent" or "command, exit status 1".
 func (f *Found) what() string {
 	switch {
 	case f.Kind == "text":

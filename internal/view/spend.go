@@ -32,12 +32,13 @@ type SpendRow struct {
 	SpendSum
 }
 
-// A SpendSum is a sum over calls, that is, over the questions of agents to models.
+// A SpendSum adds up calls, which are questions of agents to models.
 type SpendSum struct {
 	Calls int `json:"calls"`
-	// UnpricedCalls are the calls of models for which the harness names no price. Money leaves them out.
+	// For the models of UnpricedCalls, the harness names no price. Money leaves them out.
 	UnpricedCalls int `json:"unpricedCalls"`
-	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money leaves it out.
+	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money
+	// leaves it out.
 	Reserved     float64 `json:"reserved"`
 	InputTokens  int     `json:"inputTokens"`
 	OutputTokens int     `json:"outputTokens"`
@@ -72,7 +73,7 @@ func (s *SpendSum) tokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
 }
 
-// money returns the money, for example "$0.12", or "$0.12 + ?" if some prices are unknown.
+// If some prices are unknown, money returns, for example, "$0.12 + ?".
 func (s *SpendSum) money() string {
 	switch s.UnpricedCalls {
 	case 0:
@@ -83,7 +84,7 @@ func (s *SpendSum) money() string {
 	return format.Money(s.Money) + " + ?"
 }
 
-// markedMoney returns the money with a mark if more is reserved, for example "$0.12*".
+// If more is reserved, markedMoney adds a mark, for example "$0.12*".
 func (s *SpendSum) markedMoney() string {
 	if s.Reserved > 0 {
 		return s.money() + "*"
@@ -91,7 +92,7 @@ func (s *SpendSum) markedMoney() string {
 	return s.money()
 }
 
-// SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
+// The calls are in the order of their times. at is the zone of the days.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
 	for _, c := range slices.Backward(calls) {
@@ -112,7 +113,6 @@ func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location)
 	return out
 }
 
-// PrintSpend prints the spend since a day: a sentence, a bar for each day, and a table.
 func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	s := p.screen()
 	total := spent.Total
@@ -154,7 +154,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	return s.print(w)
 }
 
-// days draws a bar for each day, as long as its money, or as its tokens if no price is known.
+// A bar is as long as the day's money, or its tokens if no price is known.
 func (s *screen) days(rows []SpendRow) {
 	var names []string
 	sums := make(map[string]*SpendSum)

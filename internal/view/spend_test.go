@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// call returns a call of an agent that was asked some hours after the midnight that begins 26 November in New York.
+// hours count from the midnight that begins 26 November in New York.
 func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
 	c := chronicle.Call{
 		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",

@@ -10,22 +10,20 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// maxRows is the number of sessions that a printed status lists.
 const maxRows = 10
 
 // A Page describes the output on which a status is printed.
 type Page struct {
-	// Width is the number of columns. No line is longer, unless Width is below 20.
+	// Unless Width is below 20, no line has more columns.
 	Width int
 	Color bool
 	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.
 	ASCII, Plain bool
 	Now          time.Time
-	// NamesHarness makes the page of one session name its harness. A page of several sessions does so if
+	// NamesHarness makes the page of one session name its harness. A page of several sessions names them if
 	// they belong to several harnesses.
 	NamesHarness bool
-	// Program is the command that starts this program, for remedies.
-	Program string
+	Program      string
 }
 
 func (p Page) screen() screen {
@@ -37,8 +35,7 @@ func (s *screen) print(w io.Writer) error {
 	return err
 }
 
-// PrintStatus prints the status of the host: the problems, the session that worked last, and a list of all
-// sessions.
+// PrintStatus prints the problems, the session that worked last, and a list of all sessions.
 func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
 	s := p.screen()
 	s.namesHarness = s.namesHarness || SeveralHarnesses(st.Sessions)
@@ -64,7 +61,6 @@ func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
 	return s.print(w)
 }
 
-// PrintSession prints the status of one session.
 func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.card(st)
@@ -72,7 +68,6 @@ func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 	return s.print(w)
 }
 
-// PrintDropped prints the units that the passes of a session have dropped, newest decision first.
 func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.line(" " + s.Paint(Strong, format.Cut(titleOf(st), s.width-2)))

@@ -24,31 +24,30 @@ import (
 const (
 	// maxChanges bounds the pieces of one request, and maxText the bytes of a text.
 	maxChanges, maxText = 200, 16 << 10
-	// maxRead bounds the messages that are read for one request, in bytes. If a request could change more, a page shows
-	// only a part.
+	// maxRead bounds the messages that are read for one request, in bytes. If a request could change more, a
+	// page shows only a part.
 	maxRead = 128 << 20
 )
 
 // A Diff is what one request has changed. All its texts are clean.
 type Diff struct {
 	Changes []Change `json:"changes"`
-	// More counts the changes that were left out.
-	More int `json:"more,omitzero"`
-	// Missing says why texts are missing, for example because the harness has deleted its session. It is empty if none is.
+	More    int      `json:"more,omitzero"`
+	// Missing says why texts are missing, for example because the harness has deleted its session, or is empty.
 	Missing string `json:"missing,omitzero"`
 }
 
 // A Change is one piece of the conversation that the model sees in another form since the request.
 type Change struct {
-	// Message is the ordinal of the piece's message, 0 if it is unknown.
+	// Message is the ordinal of the piece's message, or 0.
 	Message int    `json:"message,omitzero"`
 	Name    string `json:"name"` // for example "§12§ read src/main.go"
 	Why     string `json:"why"`
-	// Freed is what the change frees, for example "3.1k". It is empty if it is unknown.
+	// Freed is what the change frees, for example "3.1k", or empty.
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
-	// First and Last are the messages that summaries stand for since the request; 0 for any other change.
+	// Since the request, summaries replace the messages from First to Last. For any other change, both are 0.
 	First int `json:"first,omitzero"`
 	Last  int `json:"last,omitzero"`
 }
@@ -56,8 +55,7 @@ type Change struct {
 // A Text is one form of a piece, or its beginning.
 type Text struct {
 	Text string `json:"text"`
-	// More counts the bytes that were left out.
-	More int `json:"more,omitzero"`
+	More int    `json:"more,omitzero"`
 	// Note replaces a text, for example "not sent".
 	Note string `json:"note,omitzero"`
 }
@@ -69,8 +67,7 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Covered is the last message that summaries stood for before the request. Through is the last one that they stand
-	// for since the request.
+	// Before the request, summaries stood for the messages up to Covered, and since the request up to Through.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }
@@ -78,7 +75,6 @@ type Request struct {
 // A Read reads messages of a harness's store, as rawhistory.Reader.Read does.
 type Read func(ctx context.Context, s rawhistory.Session, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error)
 
-// errTooMuch says that the messages of a request are not all compared.
 var errTooMuch = errors.New("the messages are too long: only the first 128 MB of them are compared")
 
 // Of returns the difference that a request has made.
@@ -109,13 +105,11 @@ func Of(ctx context.Context, r Request, read Read) (Diff, error) {
 	return d, nil
 }
 
-// An editOf is a unit with the decision about it that the request has made.
 type editOf struct {
 	store.UnitRow
 	edit store.EditRow
 }
 
-// edited returns the units that the request has edited, by tag.
 func (r Request) edited() map[int]editOf {
 	edits := make(map[int]store.EditRow)
 	for _, e := range r.Snap.Edits {
@@ -132,7 +126,6 @@ func (r Request) edited() map[int]editOf {
 	return all
 }
 
-// summarised returns one change for each summary that replaces messages since this request.
 func (r Request) summarised() (all []Change) {
 	for _, c := range r.Summaries {
 		first, last := max(c.Start, r.Covered+1), min(c.End, r.Through)
@@ -157,8 +150,7 @@ func (r Request) summarised() (all []Change) {
 	return all
 }
 
-// messages reads the messages that the request could change: those that no summary stood for, and that are not newer
-// than the request.
+// The request could only change messages that no summary stood for, and that are not newer than the request.
 func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Message, err error) {
 	const last = 1 << 40
 	size := 0
@@ -179,7 +171,6 @@ func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Mess
 	return all, err
 }
 
-// compare renders the messages as they were before and after the request, and returns what differs.
 func (r Request) compare(codec transcript.Codec, messages []rawhistory.Message, edited map[int]editOf) (all []Change) {
 	raws := make([]json.Value, len(messages))
 	for i, m := range messages {
@@ -233,7 +224,7 @@ func changeOf(ordinal int, f pipeline.Form, e editOf, was, is string, isSent boo
 	return c
 }
 
-// lost describes a piece whose text the harness no longer has, or whose message a summary has replaced.
+// The harness no longer has the text of a lost piece, or a summary has replaced its message.
 func (r Request) lost(e editOf) Change {
 	return Change{
 		Name: format.Piece(e.Tag, cmp.Or(e.Tool, e.Kind), ""), Why: words.Rule(e.edit.Kind, e.edit.Payload), Freed: format.Tokens(e.Tokens),
@@ -241,7 +232,6 @@ func (r Request) lost(e editOf) Change {
 	}
 }
 
-// formOf returns a part as the model reads it, empty if it is not sent.
 func formOf(p *transcript.Part) string {
 	if p == nil {
 		return ""
@@ -267,7 +257,6 @@ func formOf(p *transcript.Part) string {
 	return p.Text
 }
 
-// textOf returns a text that is safe to show, or its beginning.
 func textOf(text, note string) Text {
 	cut := strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 	return Text{Text: format.CleanLines(cut), More: max(0, len(text)-maxText), Note: note}

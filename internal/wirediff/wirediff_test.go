@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// raws are the messages of a session of OpenCode: a prompt, two calls and a text, and a newer prompt.
 var raws = []string{
 	`{"info":{"id":"m1","role":"user","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"find the zebra"}]}`,
 	`{"info":{"id":"m2","role":"assistant","time":{"created":2,"completed":3},"finish":"tool-calls"},"parts":[
@@ -45,7 +44,6 @@ func request() Request {
 	}
 }
 
-// stored reads the messages of raws, and then fails with err.
 func stored(err error) Read {
 	return func(_ context.Context, _ rawhistory.Session, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		for i, raw := range raws {

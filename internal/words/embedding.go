@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Embedding says how many texts have vectors.
 func Embedding(st *schema.EmbeddingStatus) string {
 	if st.Model == "" {
 		return "no texts have vectors: " + format.Clean(st.Problem)

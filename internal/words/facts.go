@@ -17,8 +17,8 @@ type Fact struct {
 	IsFault     bool
 }
 
-// Facts describes a session: first its faults, then its history, its busts and its newest prompt. The texts are safe
-// to print.
+// Facts describes a session: first its faults, then its history, its busts and its newest prompt. The texts are
+// safe to print.
 func Facts(st schema.SessionStatus, now time.Time) []Fact {
 	var all []Fact
 	for _, text := range Faults(st, now) {
@@ -75,10 +75,8 @@ func NextBust(st schema.SessionStatus) string {
 	return text + markedOf(st, "; ")
 }
 
-// isDue reports whether the prompt has reached the high mark.
 func isDue(st schema.SessionStatus) bool { return st.Pressure >= st.Threshold && st.Threshold > 0 }
 
-// markedOf counts the pieces that wait for the next bust.
 func markedOf(st schema.SessionStatus, before string) string {
 	if st.Queued == 0 {
 		return ""
@@ -86,8 +84,8 @@ func markedOf(st schema.SessionStatus, before string) string {
 	return before + format.Count(st.Queued, "piece") + " marked by the model"
 }
 
-// boundsOf gives two bounds of a bust: the most that it frees, and its least cost. If that cost is unknown or
-// below a cent, boundsOf gives the number of tokens that are sent again.
+// boundsOf gives the most that a bust frees, and its least cost. If this cost is unknown or below a cent,
+// boundsOf gives the number of tokens that are sent again.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
@@ -96,7 +94,6 @@ func boundsOf(n *schema.NextBust) string {
 	return text + ", re-sends " + format.Tokens(n.Resent) + " or more"
 }
 
-// reasons says in plain words why a bust was made.
 var reasons = map[string]string{
 	"pressure":           "because the prompt had reached the threshold",
 	"force":              "because the prompt had reached 85% of the window",
@@ -152,7 +149,7 @@ func causesOf(st schema.SessionStatus) string {
 	return strings.Join(counts, ", ")
 }
 
-// Fullness compares the size of the prompt with the window, for example "61k of 200k tokens (31%)".
+// Fullness returns, for example, "61k of 200k tokens (31%)".
 func Fullness(st schema.SessionStatus) string {
 	switch {
 	case st.InputTokens == 0:
@@ -172,7 +169,7 @@ func CacheHits(st schema.SessionStatus) string {
 		format.Tokens(st.CacheRead), format.Tokens(st.CacheWrite), format.Tokens(st.CacheFresh))
 }
 
-// HitRate returns the share of the prompts that came from the cache, "-" if no usage is known.
+// HitRate returns the share of the prompts that came from the cache, or "-".
 func HitRate(st schema.SessionStatus) string {
 	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
 		return "-"
@@ -204,7 +201,6 @@ func spendingOf(st schema.SessionStatus) string {
 	return format.Spending(string(st.Spending), st.Saved.RemovedEarly(), format.Carry(st.Carried.Value()))
 }
 
-// Dropped says how many pieces were dropped, and their size.
 func Dropped(st schema.SessionStatus) string {
 	if st.Dropped == 0 {
 		text := "nothing of " + format.Count(st.Units, "piece")
@@ -225,7 +221,7 @@ func Recalled(r *schema.Recalled) string {
 }
 
 // Regret says how much of the removed content the model soon read again, with the rules and causes of the
-// removals. It is "" if nothing was removed.
+// removals, or "".
 func Regret(all []schema.Removal, cost float64) string {
 	if len(all) == 0 {
 		return ""
@@ -241,7 +237,6 @@ func Regret(all []schema.Removal, cost float64) string {
 	return text
 }
 
-// windowOf returns the limit of a prompt and the source of that limit.
 func windowOf(st schema.SessionStatus, now time.Time) string {
 	size := format.Tokens(st.ContextTokens)
 	when := ""
@@ -265,8 +260,8 @@ func windowOf(st schema.SessionStatus, now time.Time) string {
 	return size
 }
 
-// cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. It is
-// "" for a session without a model, and for an older host that does not report it.
+// cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. For a session
+// without a model, and for an older host that does not report the life, it returns "".
 func cacheLifeOf(st schema.SessionStatus) string {
 	if st.CacheLifeReason == "" {
 		return ""
@@ -274,7 +269,6 @@ func cacheLifeOf(st schema.SessionStatus) string {
 	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
 }
 
-// priceOf describes the newest price that a pass has weighed.
 func priceOf(p *schema.PricedPass) string {
 	if p == nil {
 		return "none weighed yet"
@@ -286,7 +280,6 @@ func priceOf(p *schema.PricedPass) string {
 	return text
 }
 
-// thinkingOf describes the thinking that was lost because of busts.
 func thinkingOf(st schema.SessionStatus) string {
 	switch {
 	case !st.BindsThinking:

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// noon is the current time of the tests.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // If summaries have lost most details, that is a fault, and the history is not called healthy.
@@ -40,7 +39,6 @@ func TestCausesAreShownInPlainWords(t *testing.T) {
 	}
 }
 
-// If magicctx costs more than it saves, the text names the cost of the historian.
 func TestLossNamesTheHistorian(t *testing.T) {
 	st := schema.SessionStatus{Saved: &schema.Saving{Money: -3.75, Historian: 4.1, Passes: 129}}
 	if got, want := Saved(st), "cost about $3.75 more than if nothing had been dropped, with $4.10 for the historian"; !strings.HasSuffix(got, want) {
@@ -122,8 +120,8 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 	}
 }
 
-// The bar shows the size of the head in the provider's tokens. Once, "in prompt" showed another size of the same head, in
-// the host's tokens (P9). An empty delta is a sentence of 22 tokens, and was "22 added since".
+// The bar shows the size of the head in the provider's tokens. The bug: "in prompt" showed another size of the
+// same head, in the host's tokens (P9). An empty delta is a sentence of 22 tokens, and was "22 added since".
 func TestHeadHasTheSizeOfTheBar(t *testing.T) {
 	head := schema.HeadStatus{Through: 50, Baseline: 3600, Delta: 100, FoldedAt: noon.UnixMilli(), FoldReason: "first-head", Sections: schema.HeadSections{Compartments: 3000}}
 	for measured, want := range map[int64]string{
@@ -164,7 +162,7 @@ func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 	}
 }
 
-// Once, the status named only the historian's budget, so a dreamer without money seemed to rest.
+// The bug: the status named only the historian's budget, so a dreamer without money seemed to rest.
 func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
 	stop := schema.BudgetStop{Agents: "others", Until: noon.Add(time.Hour).UnixMilli(), Money: 2, SpentMoney: 1.9, NeedsMoney: 0.2, Tokens: 9}
 	st := schema.SessionStatus{Dream: &schema.DreamStatus{Budget: &stop}}
@@ -187,7 +185,6 @@ func TestSidekickSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// The status says why no run of the dreamer is under way.
 func TestDreamerSaysWhyItRests(t *testing.T) {
 	for want, d := range map[string]*schema.DreamStatus{
 		"": {},

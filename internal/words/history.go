@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// poorFidelity is the fidelity below which summaries have lost more than they hold.
+// Below this fidelity, summaries have lost more than they hold.
 const poorFidelity = 0.5
 
 // Faults names the reasons why the historian does not summarise the history as it should.
@@ -19,7 +19,7 @@ func Faults(st schema.SessionStatus, now time.Time) []string {
 	return faultsOf(st, func(ms int64) string { return format.AgeOf(ms, now) + " ago" })
 }
 
-// faultsOf returns the faults. when says when something happened, for example "5m ago".
+// when says when something happened, for example "5m ago".
 func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	h := st.History
 	if h == nil {
@@ -54,7 +54,6 @@ func retryOf(passes int) string {
 	return "a model is asked again " + when + "; a full window gets extracts without a model"
 }
 
-// historyOf counts the summaries, and says whether all is well.
 func historyOf(st schema.SessionStatus) string {
 	if st.History == nil {
 		return ""
@@ -81,8 +80,7 @@ func summariesOf(h *schema.HistoryStatus) string {
 	return text
 }
 
-// HistoryLines describes the summarised history and the head of a session without the time
-// of day, for a replay.
+// HistoryLines describes the summarised history and the head for a replay, without the time of day.
 func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 	var lines []string
 	if h != nil {
@@ -107,7 +105,7 @@ func standsFor(h *schema.HeadStatus) string {
 	return fmt.Sprintf("messages 1-%d stand in the prompt as %s tokens", h.Through, format.Tokens(h.Baseline+h.Delta))
 }
 
-// foldReasons says in plain words why the head was folded. A user sees the baseline as "written" and the delta as "added".
+// A user sees the baseline as "written" and the delta as "added".
 var foldReasons = map[string]string{
 	"first-head":          "for the first time",
 	"reverted":            "because messages were taken back",
@@ -126,8 +124,7 @@ func FoldReason(reason string) string {
 	return "cause: " + format.Clean(reason)
 }
 
-// headOf describes the head with its sections. measured is the size of the head in the provider's tokens, 0 if it is not
-// known.
+// measured is the size of the head in the provider's tokens, or 0.
 func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	if counted == nil {
 		return ""
@@ -145,8 +142,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo returns a head whose sizes add up to measured. The host counts tokens differently from the provider, and the
-// bar of the status shows the provider's.
+// The host counts tokens differently from the provider, and the bar of the status shows the provider's. So
+// scaledTo returns a head whose sizes add up to measured.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {
@@ -159,8 +156,7 @@ func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	return h
 }
 
-// HeadSizes names the sizes of the head's sections, for example "9k written
-// (summaries 6k, project documents 1.2k), 700 added since".
+// HeadSizes returns, for example, "9k written (summaries 6k, project documents 1.2k), 700 added since".
 func HeadSizes(h schema.HeadStatus) string {
 	var sections []string
 	for _, part := range []struct {
@@ -186,7 +182,6 @@ func HeadSizes(h schema.HeadStatus) string {
 	return text + ", " + format.Tokens(h.Delta) + " added since"
 }
 
-// historianOf describes the work of the historian.
 func historianOf(h *schema.HistoryStatus, now time.Time) string {
 	if h == nil {
 		return ""
@@ -220,7 +215,7 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// budgetsOf says which agents ask no model because of their budget. It is "" if there is enough.
+// budgetsOf says which agents ask no model because of their budget, or returns "".
 func budgetsOf(st schema.SessionStatus, now time.Time) string {
 	var stops []string
 	if h := st.History; h != nil && h.Budget != nil {
@@ -232,7 +227,7 @@ func budgetsOf(st schema.SessionStatus, now time.Time) string {
 	return strings.Join(stops, ". ")
 }
 
-// budgetOf says why an agent asks no model, and when it goes on. The historian makes extracts in the meantime.
+// budgetOf says why an agent asks no model, and when it continues. The historian makes extracts until then.
 func budgetOf(agent string, b schema.BudgetStop, now time.Time) string {
 	agents := "all agents"
 	switch b.Agents {
@@ -258,7 +253,7 @@ func budgetOf(agent string, b schema.BudgetStop, now time.Time) string {
 	return text + fmt.Sprintf("The %s asks a model again in %s%s", agent, format.Age(time.UnixMilli(b.Until).Sub(now)), strings.Replace(extracts, ", and", "; until then,", 1))
 }
 
-// dreamOf describes the dreamer's run, or why there is none. It is "" if there is nothing to say.
+// dreamOf describes the dreamer's run, or why there is none, or returns "".
 func dreamOf(d *schema.DreamStatus, now time.Time) string {
 	switch {
 	case d == nil:
@@ -276,7 +271,6 @@ func dreamOf(d *schema.DreamStatus, now time.Time) string {
 	return text
 }
 
-// sidekickOf describes the sidekick's run. It is "" if there is none.
 func sidekickOf(s *schema.SidekickStatus) string {
 	switch {
 	case s == nil:
@@ -287,10 +281,8 @@ func sidekickOf(s *schema.SidekickStatus) string {
 	return fmt.Sprintf("chooses from %s, %s tokens so far", format.Count(s.Results, "search result"), format.Tokens(s.Tokens))
 }
 
-// errandNames are the kinds of runs that a user has begun.
 var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
 
-// workOf describes a run under way.
 func workOf(r *schema.HistoryRun) string {
 	if r.End == 0 {
 		return "at work"
@@ -298,8 +290,7 @@ func workOf(r *schema.HistoryRun) string {
 	return fmt.Sprintf("%s of %s,", errandNames[r.Kind], format.Progress(r.Start, r.End, r.Done))
 }
 
-// Published describes a publication, for example "messages 61-80 as 1 summary by
-// small, fidelity 88%".
+// Published describes a publication, for example "messages 61-80 as 1 summary by small, fidelity 88%".
 func Published(p schema.HistoryPublish) string {
 	by := "by extraction"
 	if p.MadeBy != "extractive" {

@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Panel describes a session for the harness's own screen. problems are those of the host and of the session's directory.
+// Panel describes a session for the harness's own screen. The problems belong to the host and to the session's
+// directory.
 func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Panel {
 	p := &schema.Panel{Size: Fullness(st), Parts: partsOf(st), Facts: []schema.PanelFact{}, Window: int64(max(st.ContextTokens, st.InputTokens))}
 	if n := st.NextBust; n != nil {
@@ -51,13 +52,12 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	return p
 }
 
-// The longest texts for one line, in characters.
 const (
 	maxLine  = 80
 	maxBrief = 40
 )
 
-// within joins texts to at most this many characters (most). It marks a cut at the end.
+// most is the greatest number of characters of the joined texts. within marks a cut at the end.
 func within(most int, texts []string) string {
 	line := []rune(strings.Join(texts, " · "))
 	if len(line) > most {
@@ -66,7 +66,6 @@ func within(most int, texts []string) string {
 	return string(line)
 }
 
-// briefOf says the most important things about a session, each in few words.
 func briefOf(st schema.SessionStatus, problems int) []string {
 	full := format.Percent(st.Pressure)
 	switch {
@@ -88,8 +87,7 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// partsOf splits a prompt for a person. The sizes of the head's sections are in the provider's tokens, like all other
-// sizes.
+// The sizes of the head's sections are in the provider's tokens, like all other sizes.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {
@@ -116,7 +114,7 @@ func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	return parts
 }
 
-// clockOf returns a time of the day, for example "14:32", and the date of another day, for example "25 Nov".
+// clockOf returns a time of the day, for example "14:32", or the date of another day, for example "25 Nov".
 func clockOf(ms int64, now time.Time) string {
 	at := time.UnixMilli(ms).In(now.Location())
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -146,7 +144,6 @@ func lastBustAt(b *schema.LastBust, now time.Time) string {
 	return text
 }
 
-// dueOf says when the next bust is due.
 func dueOf(st schema.SessionStatus) string {
 	n := st.NextBust
 	if n == nil {
@@ -164,7 +161,6 @@ func dueOf(st schema.SessionStatus) string {
 	return text + markedOf(st, "; ")
 }
 
-// runOf describes the run of the historian that is under way.
 func runOf(h *schema.HistoryStatus, now time.Time) string {
 	if h == nil || h.Running == nil {
 		return ""
@@ -172,7 +168,6 @@ func runOf(h *schema.HistoryStatus, now time.Time) string {
 	return workOf(h.Running) + " since " + clockOf(h.Running.Since, now)
 }
 
-// dreamingOf describes the run of the dreamer that is under way.
 func dreamingOf(d *schema.DreamStatus, now time.Time) string {
 	if d == nil || d.Task == "" || d.Waits {
 		return ""
@@ -180,7 +175,6 @@ func dreamingOf(d *schema.DreamStatus, now time.Time) string {
 	return fmt.Sprintf("task %d of %d (%s) since %s", d.Number, d.Of, format.Clean(d.Task), clockOf(d.Since, now))
 }
 
-// keptOf counts the summaries.
 func keptOf(h *schema.HistoryStatus) string {
 	if h == nil || h.Compartments == 0 {
 		return ""
@@ -216,7 +210,6 @@ func memoriesOf(st schema.SessionStatus) string {
 	return text
 }
 
-// moneyOf says how much less the session has cost than without magicctx.
 func moneyOf(s *schema.Saving) string {
 	switch {
 	case s == nil:

@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// full is a session in which everything has happened.
 func full() schema.SessionStatus {
 	cost := 0.04
 	return schema.SessionStatus{
@@ -65,7 +64,7 @@ func TestPanel(t *testing.T) {
 	}
 }
 
-// The panel of a session without a measured request has no figures that were never measured.
+// A session without a measured request has no figures in its panel.
 func TestPanelOfANewSession(t *testing.T) {
 	p := Panel(schema.SessionStatus{}, nil, noon)
 	if p.Line != "magicctx 0%" || p.Brief != "0%" || p.Size != "no request measured yet" || len(p.Parts) != 0 {

@@ -8,13 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// mostPasses is the largest number of passes that is worth printing in full.
 const mostPasses = 999
 
-// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3 requests,
-// about 41 to come". The bust pays off only if more than these 3 requests are to come before the session must free
-// space at any cost. If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read
-// from the cache. After a lump, the rent includes what is expected until the next one.
+// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
+// requests, about 41 to come". After "about" comes the number of requests until the session must free space at
+// any cost. If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read
+// from the cache. After a lump, the rent includes the expected rent until the next lump.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	n := math.Ceil(b.BreakEven)

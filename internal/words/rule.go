@@ -6,7 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// rules says in plain words why a piece was taken away.
 var rules = map[string]string{
 	"queued drops":           "The model had marked it as no longer needed.",
 	"stale ctx_reduce calls": "It only marked other pieces.",
@@ -28,7 +27,7 @@ var rules = map[string]string{
 	"empty shells":           "A message of the model of which nothing is left.",
 }
 
-// kinds says why a piece has changed if no rule is known.
+// If no rule is known, kinds says why a piece has changed.
 var kinds = map[string]string{
 	"":         "It belongs to a piece that was taken away.",
 	"compress": rules["old text"],

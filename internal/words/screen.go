@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The sizes of a terminal's lines, in columns.
 const (
 	widgetColumns = 76
 	barColumns    = 44
@@ -17,13 +16,13 @@ const (
 	leastColumns, mostColumns = 24, 160
 )
 
-// cells are the characters of the bar, by source. They differ, so that the bar needs no colours.
+// The characters of the bar differ, so that the bar needs no colours.
 var cells = map[string]string{
 	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
 }
 
-// Widget says the most important things about a session in at most nine lines. A harness that has no sidebar shows them
-// near its prompt, where they take room from the conversation, so their words are shorter than those of the panel.
+// Widget says the most important things about a session in at most nine lines. A harness without a sidebar shows them
+// near its prompt, where they take room from the conversation. So their words are shorter than those of the panel.
 func Widget(p *schema.Panel) []string {
 	if len(p.Parts) == 0 {
 		return nil
@@ -46,8 +45,8 @@ func Widget(p *schema.Panel) []string {
 	return append(append(lines, faults...), flow(facts, " · ", widgetColumns)...)
 }
 
-// Screen describes a session in lines for a terminal of a width: its panel, and the newest pieces that were taken out of
-// the prompt.
+// Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were
+// taken out of the prompt.
 func Screen(st schema.SessionStatus, columns int) []string {
 	p, columns := st.Panel, min(max(columns, leastColumns), mostColumns)
 	lines := []string{format.Cut(strings.TrimSpace("magicctx  "+format.Clean(st.Title)), columns), format.Cut(p.Size, columns), "", barOf(p, columns)}
@@ -59,7 +58,6 @@ func Screen(st schema.SessionStatus, columns int) []string {
 	return append(lines, Pieces(st, columns)...)
 }
 
-// Pieces lists the newest pieces that were taken out of the prompt.
 func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 	for i, u := range st.DroppedUnits {
 		if i == screenPieces {
@@ -70,7 +68,6 @@ func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 	return lines
 }
 
-// screenPieces is the number of pieces that are listed.
 const screenPieces = 50
 
 // Piece describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".
@@ -120,7 +117,6 @@ func barOf(p *schema.Panel, columns int) string {
 	return string(bar)
 }
 
-// legendOf names the parts of the bar.
 func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []string) {
 	for _, part := range p.Parts {
 		entries = append(entries, cells[part.Source]+" "+name(part)+" "+part.Size)
@@ -128,10 +124,9 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 	return entries
 }
 
-// markCell is the mark in the bar at the size from which a bust may come.
 const markCell = '│'
 
-// labelOf returns the label of a fact. The label of the next bust shows the mark that the bust has in the bar.
+// The label of the next bust shows the mark that the bust has in the bar.
 func labelOf(f schema.PanelFact) string {
 	if f.Label == "next bust" {
 		return f.Label + " " + string(markCell)
@@ -139,8 +134,7 @@ func labelOf(f schema.PanelFact) string {
 	return f.Label
 }
 
-// flow puts texts side by side, in as many lines as they need. A text that is longer than a line is continued in the
-// next one.
+// A text that is longer than a line continues in the next one.
 func flow(texts []string, between string, columns int) (lines []string) {
 	line := ""
 	for _, text := range texts {
@@ -160,7 +154,6 @@ func flow(texts []string, between string, columns int) (lines []string) {
 	return lines
 }
 
-// labelled puts a text beside its label.
 func labelled(label, text string, columns int) (lines []string) {
 	for _, line := range format.Folded(text, columns-labelColumns) {
 		lines = append(lines, format.Left(label, labelColumns)+line)

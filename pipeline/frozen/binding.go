@@ -8,16 +8,14 @@ type Binding struct {
 	// Prompt identifies the request that the message answered: its preamble
 	// (tools and system prompt) and its messages.
 	Prompt string
-	// Lost means that the prompt has changed since. Lost thinking never comes
-	// back.
+	// Lost thinking never comes back.
 	Lost bool
 }
 
-// Binding returns the binding of a message's thinking. If the prompt of the thinking is not known, it returns nil, and
-// the caller must treat the thinking as lost.
+// Binding returns the binding of a message's thinking. If it returns nil, the caller must treat the thinking as lost.
 func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
 
-// Bind adds bindings. If a message already has a binding, this binding stays.
+// Bind adds bindings. An existing binding of a message stays.
 func (s *State) Bind(bindings ...Binding) {
 	for _, b := range bindings {
 		if s.bindings[b.MessageKey] == nil {
@@ -26,7 +24,6 @@ func (s *State) Bind(bindings ...Binding) {
 	}
 }
 
-// Lose marks the thinking of messages as lost.
 func (s *State) Lose(messageKeys []string) {
 	for _, key := range messageKeys {
 		if b := s.bindings[key]; b != nil {

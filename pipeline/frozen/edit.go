@@ -5,41 +5,36 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for
-// example, a clamped tool call may become a skeleton, but a dropped unit stays dropped, unless the user asks for it
-// again (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for example, a dropped
+// unit stays dropped, unless the user asks for it again (Additions.Restored).
 const (
-	// NoEdit is the state of a unit whose content is whole.
+	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
 	// Withhold replaces the result of a tool call, a text or a file with a short text. It says how large the content
 	// was, and that it can be read in parts. A call stays with its arguments.
 	Withhold EditKind = "withhold"
-	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. Without skeletons,
-	// all recent calls could vanish, and then models begin to imitate tool calls in their text.
+	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. A model that sees
+	// no recent calls begins to imitate tool calls in its text.
 	Skeleton EditKind = "skeleton"
 	// Drop replaces a text or file with its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
 
-	// Strip removes injected blocks from a text, for example a
-	// <system-reminder> block.
+	// Strip removes injected blocks from a text, for example a <system-reminder> block.
 	Strip EditKind = "strip"
 	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
-	// Unthink leaves out the reasoning of the unit's message, including
-	// thinking that the model wrote into its texts, for example between <think>
-	// tags.
+	// Unthink leaves out the reasoning of the unit's message, and the thinking in its texts, for example between
+	// <think> tags.
 	Unthink EditKind = "unthink"
 	// Shell means that the unit's message has no content that is worth sending.
 	Shell EditKind = "shell"
 )
 
-// strength orders the edits that replace content.
 var strength = map[EditKind]int{NoEdit: 0, Clamp: 1, Withhold: 2, Skeleton: 3, Drop: 4}
 
-// An Edit is a durable decision about one unit, or about the message of that
-// unit.
+// An Edit is a durable decision about one unit, or about the message of that unit.
 type Edit struct {
 	Tag  int
 	Kind EditKind
@@ -47,7 +42,6 @@ type Edit struct {
 	Level int
 }
 
-// String returns a short form for tests and logs.
 func (e Edit) String() string {
 	if e.Kind == Compress {
 		return fmt.Sprintf("{%d %s %d}", e.Tag, e.Kind, e.Level)
@@ -59,25 +53,22 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments
-	// stay shortened.
+	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments stay shortened.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
 	// Stripped, Unthought and IsShell mean that the unit has an edit of the kind Strip, Unthink or Shell.
 	Stripped, Unthought, IsShell bool
-	// Covered means that the head replaces the unit's message. It is not an edit: it follows from the head.
+	// Covered means that the head replaces the unit's message.
 	Covered bool
 }
 
-// Active reports whether the content is still on the wire.
 func (t Treatment) Active() bool { return !t.Covered && (t.Edit == NoEdit || t.Edit == Clamp) }
 
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 
-// IsWhole reports whether no edit has changed the content. If the head does not cover the unit, its whole content is on
-// the wire.
+// IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
 // restored returns the treatment with the whole content. Injected blocks and reasoning stay off the wire.
@@ -110,9 +101,7 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// Estimates, in tokens, of the rest of a unit after an edit: the size of a placeholder, the size of the text in place
-// of a withheld result, and the size of arguments that were shortened. Arguments of up to 500 characters, about 125
-// tokens, stay whole.
+// Estimates, in tokens, of the rest of a unit after an edit. Arguments of up to 125 tokens stay whole.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50
@@ -140,7 +129,6 @@ func (u *Unit) Left() int {
 	return u.Tokens*(10-u.Level)/10 + u.InputTokens
 }
 
-// Freed estimates how many tokens e would remove from the wire.
 func (u *Unit) Freed(e Edit) int {
 	after := *u
 	after.Treatment = u.with(e)

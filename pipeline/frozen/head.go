@@ -2,11 +2,10 @@ package frozen
 
 import "slices"
 
-// A Head holds the synthetic messages in front of the tail. They replace the messages that the head covers. Only the
-// pinned prompts among these are still sent, between the head and the tail. The zero Head covers nothing and has no
-// messages.
+// A Head holds the messages that replace the oldest messages. Of the covered messages, only the pinned prompts are
+// still sent, after the head. The zero Head covers nothing and has no messages.
 type Head struct {
-	// Fold numbers the folds of the session. A fold renders a new baseline.
+	// Fold numbers the folds of the session.
 	Fold int
 	// Through is the key of the newest covered message, and Ordinal is its ordinal. A head without compartments
 	// covers nothing, and its ordinal is 0.
@@ -15,8 +14,7 @@ type Head struct {
 	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
 	// summarised. It is empty if the array began with the session's first message.
 	AfterSummary string
-	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first.
-	// Unused places are empty.
+	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
@@ -30,9 +28,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark is the highest id of a memory at the time of the fold. UpdateMark is
-	// the highest id of a memory update at that time. The delta shows memories and
-	// updates with higher ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows higher
+	// ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
 	KeyFiles string
@@ -43,12 +40,11 @@ type Head struct {
 // A head pins at most MaxPinned prompts: the newest prompt, and the prompt before it.
 const MaxPinned = 2
 
-// Pins reports whether the message stays on the wire although the head covers it.
 func (h Head) Pins(messageKey string) bool {
 	return messageKey != "" && slices.Contains(h.Pinned[:], messageKey)
 }
 
-// HeadSections holds the sizes of the baseline's sections, in tokens.
+// HeadSections holds sizes in tokens.
 type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
@@ -79,24 +75,18 @@ func (c *Covered) Add(u *Unit) {
 	}
 }
 
-// Tokens returns the sum.
 func (c Covered) Tokens() int { return c.Text + c.Files + c.Inputs + c.Results }
 
-// Exists reports whether the session has a head.
 func (h Head) Exists() bool { return h.Baseline != "" }
 
-// Tokens returns the size of the head's messages.
 func (h Head) Tokens() int { return h.BaselineTokens + h.DeltaTokens }
 
-// Shows counts the compartments that the head shows.
 func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
-// Keys is a set of message keys.
 type Keys map[string]bool
 
-// SetHead makes h the head of the state, and covered the messages that h replaces. covered holds keys, and not a
-// highest tag, because an old message can get a new unit, for example when the harness stores the text of an aborted
-// answer late.
+// SetHead makes h the head. covered has the keys of the replaced messages. A highest tag would not do, because an old
+// message can get a new unit, for example the text of an aborted answer.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -105,7 +95,6 @@ func (s *State) SetHead(h Head, covered Keys) {
 }
 
 // HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
-// If a revert has taken messages that the head replaces, the head is hidden until a pass makes another head.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -145,7 +134,6 @@ func (s *State) Cover(messageKey string) {
 	}
 }
 
-// layHead shows the state as if h were its head.
 func (o *Overlay) layHead(h Head, covered Keys) {
 	o.Head = h
 	for i := range o.state.units {

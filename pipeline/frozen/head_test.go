@@ -6,7 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Covered counts a unit in the same way before and after the head covers it. Only the unit's edits matter.
 func TestCoveredCountsAUnitByItsEdits(t *testing.T) {
 	unit := func(kind frozen.UnitKind, edit frozen.EditKind, isCovered bool) *frozen.Unit {
 		u := &frozen.Unit{Kind: kind, Tokens: 100, InputTokens: 10}

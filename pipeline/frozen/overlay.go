@@ -5,14 +5,13 @@ import (
 	"maps"
 )
 
-// Additions holds everything that one busting pass adds to the frozen state. The zero
-// value adds nothing.
+// Additions holds everything that one busting pass adds to the frozen state.
 type Additions struct {
-	// Restored lists the tags of units whose edits are taken back, before Edits are added. A message with
-	// such a unit is no empty shell.
+	// Restored lists the tags of units whose edits are taken back, before Edits are added. The message of
+	// such a unit is no longer a shell.
 	Restored []int
 	Edits    []Edit
-	// Released lists the tags of kept units that the pass had to remove. They are no longer kept.
+	// Released lists the tags of kept units that the pass had to remove.
 	Released []int
 	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
@@ -53,9 +52,8 @@ func (s *State) Commit(a Additions) {
 	}
 }
 
-// An Overlay lays proposed additions over a state. A reader of the overlay sees the state with the additions, but the
-// state itself does not change. To accept the additions, the caller commits them to the state. To refuse them, it
-// discards the overlay. For example, a pass renders with an overlay, and discards it if its edits cannot be stored.
+// An Overlay shows a state with proposed additions, but does not change the state. For example, a pass renders with
+// an overlay, and discards the overlay if its edits cannot be stored.
 type Overlay struct {
 	// Setup is the proposed setup. If none is proposed, it is the setup of the state.
 	Setup Setup
@@ -63,8 +61,7 @@ type Overlay struct {
 	Head Head
 
 	state *State
-	// edited holds a copy of each unit that the proposed edits or the proposed head
-	// change, by tag. All other units are read from the state.
+	// edited holds a copy of each unit that the proposed edits or the proposed head change, by tag.
 	edited map[int]*Unit
 }
 
@@ -87,7 +84,6 @@ func (s *State) With(a Additions) *Overlay {
 	return o
 }
 
-// Restore takes the edits of a unit back in the overlay (Additions.Restored).
 func (o *Overlay) Restore(tag int) {
 	for stored := range o.state.unitsBeside(tag) {
 		u := *o.shown(stored) // a new copy, because a clone of the overlay may share the old one
@@ -99,7 +95,6 @@ func (o *Overlay) Restore(tag int) {
 	}
 }
 
-// unitsBeside returns the units of the message that owns the unit with this tag.
 func (s *State) unitsBeside(tag int) iter.Seq[*Unit] {
 	return func(yield func(*Unit) bool) {
 		of := s.ByTag(tag)
@@ -127,7 +122,6 @@ func (o *Overlay) Lay(e Edit) {
 	o.set(edited)
 }
 
-// set makes the overlay show u in place of the state's unit with its tag.
 func (o *Overlay) set(u Unit) {
 	if o.edited == nil {
 		o.edited = make(map[int]*Unit)
@@ -135,7 +129,6 @@ func (o *Overlay) set(u Unit) {
 	o.edited[u.Tag] = &u
 }
 
-// ByTag returns the unit with the given tag, or nil.
 func (o *Overlay) ByTag(tag int) *Unit {
 	if u := o.edited[tag]; u != nil {
 		return u
@@ -143,10 +136,8 @@ func (o *Overlay) ByTag(tag int) *Unit {
 	return o.state.ByTag(tag)
 }
 
-// ByKey returns the unit with the given key, or nil.
 func (o *Overlay) ByKey(key string) *Unit { return o.shown(o.state.ByKey(key)) }
 
-// shown returns the unit u of the state as the overlay shows it.
 func (o *Overlay) shown(u *Unit) *Unit {
 	if u != nil && len(o.edited) > 0 {
 		if edited := o.edited[u.Tag]; edited != nil {
@@ -178,11 +169,9 @@ func (o *Overlay) UnitsFromNewest() iter.Seq[*Unit] {
 	}
 }
 
-// TagCounter returns the highest tag ever given.
 func (o *Overlay) TagCounter() int { return o.state.TagCounter }
 
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (o *Overlay) Queue() []QueuedDrop { return o.state.queue }
 
-// Queued reports whether a drop of tag is queued.
 func (o *Overlay) Queued(tag int) bool { return o.state.Queued(tag) }

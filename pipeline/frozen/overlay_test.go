@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// everything returns all that a reader of the state can see, as text.
 func everything(s *frozen.State) string {
 	return fmt.Sprintf("%+v %+v %+v %d", s.Units(), s.Queue(), s.Setup, s.TagCounter)
 }
@@ -48,7 +47,6 @@ func TestCloneOfAnOverlayIsIndependent(t *testing.T) {
 	}
 }
 
-// An overlay shows the same state as a commit of its additions produces.
 func TestAnOverlayShowsTheStateAfterTheCommit(t *testing.T) {
 	kinds := []frozen.EditKind{frozen.Clamp, frozen.Withhold, frozen.Skeleton, frozen.Drop, frozen.Strip, frozen.Compress, frozen.Unthink, frozen.Shell}
 	rapid.Check(t, func(t *rapid.T) {

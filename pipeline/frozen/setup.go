@@ -1,17 +1,14 @@
 package frozen
 
-// Setup holds the decisions about the session as a whole. If a setting affects the wire, it changes only on a pass that
-// busts, as edits do.
+// Setup holds the decisions about the session as a whole. If a setting affects the wire, only a busting pass may
+// change it.
 type Setup struct {
 	// Profile is the provider profile that the wire is rendered for. It changes on hard passes only, so that a late
 	// answer of the catalogue does not bust a live prefix.
 	Profile string
 	// Binds means that the session's model binds its thinking to the exact prompt for which it was produced. It changes
 	// on hard passes only.
-	Binds bool
-	// Preamble numbers the versions of everything that precedes the messages of
-	// a request: the model, its tools and the system prompt. When the number
-	// changes, all thinking is lost.
+	Binds    bool
 	Preamble int
 	// Gaps says whether the wire shows long pauses between messages.
 	Gaps bool
@@ -22,8 +19,7 @@ type Setup struct {
 // A Todo is a todo list that the wire shows again at the end of a message,
 // because the call that wrote the list is no longer on the wire.
 type Todo struct {
-	// MessageKey names the assistant message that carries the list. It is empty if
-	// there is no list.
+	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string
 	// State is the list as JSON, in the exact form from which the call's id is computed.
 	State string

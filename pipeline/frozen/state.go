@@ -15,7 +15,7 @@ const (
 )
 
 // A Unit is one taggable piece of content, for example a tool call with its
-// result. Its identity and sizes never change; its Treatment does.
+// result. The identity and the sizes of a unit never change.
 type Unit struct {
 	// Tag is the number that the model sees as §N§. It is never reused.
 	Tag int
@@ -33,14 +33,14 @@ type Unit struct {
 	// GapSeconds is the pause before the unit's message. Only the text unit that shows
 	// the pause has a value other than 0.
 	GapSeconds int
-	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output could
-	// be dropped. It is chosen before the content is sent for the first time. It is empty for most units.
+	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output
+	// could be dropped. It is chosen before the content is sent for the first time.
 	Note string
 	// Fingerprint identifies the unit across copies of the session: a fork's copy of the unit has the same fingerprint.
 	// It is 0 if it is not known.
 	Fingerprint int64
 	// Typed is the line that the user typed, for example "/review main", if the harness
-	// has replaced it with the text of a command. It is empty for most units.
+	// has replaced it with the text of a command.
 	Typed string
 	// Kept is the time, in Unix milliseconds, at which the user asked to keep the content. It is 0 if the
 	// content is not kept. If an edit has replaced the content, the next bust takes the edit back.
@@ -51,8 +51,8 @@ type Unit struct {
 // A QueuedDrop is a drop that waits for the next bust.
 type QueuedDrop struct {
 	Tag int
-	// Key is the key of the unit to drop. When the session is loaded again, the drop is valid only if the tag still
-	// belongs to the unit with this key.
+	// Key is the key of the unit to drop. After a reload, the drop is valid only if the tag still belongs to the
+	// unit with this key.
 	Key string
 	// QueuedAt is Unix milliseconds.
 	QueuedAt int64
@@ -62,11 +62,10 @@ type QueuedDrop struct {
 type State struct {
 	// TagCounter is the highest tag ever given.
 	TagCounter int
-	// Setup holds the decisions about the session as a whole.
+	// Setup holds the session's setup.
 	Setup Setup
 	// Head is set with SetHead.
-	Head Head
-	// covered names the messages that the head replaces.
+	Head    Head
 	covered Keys
 	// hidden means that the head is not shown; see HideHead.
 	hidden bool
@@ -78,9 +77,8 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units ascending by tag, edits of those units in any order, and the
-// queue in its order. It leaves out a queued drop if the tag belongs to no unit, or to a unit with another key. A drop
-// of another unit would remove content that the model has not marked. The caller sets the setup.
+// NewState returns a state from its stored parts: units ascending by tag, edits in any order, and the queue in its
+// order. A queued drop whose tag now belongs to another unit is left out, because the model has not marked this unit.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,
@@ -105,14 +103,12 @@ func (s *State) insert(u Unit) {
 	s.TagCounter = max(s.TagCounter, u.Tag)
 }
 
-// Add gives u the next tag and returns it.
 func (s *State) Add(u Unit) Unit {
 	u.Tag = s.TagCounter + 1
 	s.insert(u)
 	return u
 }
 
-// ByKey returns the unit with the given key, or nil.
 func (s *State) ByKey(key string) *Unit {
 	if i, ok := s.byKey[key]; ok {
 		return &s.units[i]
@@ -120,13 +116,11 @@ func (s *State) ByKey(key string) *Unit {
 	return nil
 }
 
-// ByTag returns the unit with the given tag, or nil.
 func (s *State) ByTag(tag int) *Unit {
 	if len(s.units) == 0 {
 		return nil
 	}
-	// Only deleted messages leave gaps between tags, so the tag's distance from the first tag is nearly always its
-	// index.
+	// Only deleted messages leave gaps between tags, so this index is nearly always right.
 	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
 		return &s.units[i]
 	}
@@ -142,8 +136,8 @@ func (s *State) Units() []Unit { return s.units }
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
-// Keep records since when the user keeps the unit with this tag. since is 0 if the user no longer keeps it. Keep does
-// not change the wire: only a later bust does. It discards a queued drop of the unit.
+// Keep stores since when the user keeps the unit, 0 for no longer. It discards a queued drop of the unit. Only a
+// later bust changes the wire.
 func (s *State) Keep(tag int, since int64) {
 	if u := s.ByTag(tag); u != nil {
 		u.Kept = since
@@ -162,10 +156,8 @@ func (s *State) Enqueue(drops ...QueuedDrop) {
 	}
 }
 
-// Queued reports whether a drop of tag is queued.
 func (s *State) Queued(tag int) bool { return s.queued[tag] }
 
-// dequeue removes the queued drops of the given tags.
 func (s *State) dequeue(tags []int) {
 	gone := make(map[int]bool, len(tags))
 	for _, t := range tags {
@@ -182,8 +174,7 @@ func (s *State) dequeue(tags []int) {
 	s.queue = kept
 }
 
-// Forget removes the units of messages that the harness has deleted, together with their edits and queued drops. Their
-// tags are not given to other units.
+// Forget removes the units of deleted messages, with their edits and queued drops. Their tags are not given again.
 func (s *State) Forget(messageKeys map[string]bool) {
 	units, queue := s.units, s.queue
 	s.units, s.queue, s.queued = nil, nil, make(map[int]bool)

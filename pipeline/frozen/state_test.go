@@ -28,7 +28,6 @@ func TestTagsAreNeverGivenTwice(t *testing.T) {
 	if u := s.Add(frozen.Unit{Key: "e", MessageKey: "m4"}); u.Tag != 7 {
 		t.Errorf("the tag after a forgotten 6 is %d", u.Tag)
 	}
-	// No tag is given twice, even if the stored counter is too low.
 	if low := frozen.NewState(1, s.Units(), nil, nil); low.TagCounter != 7 {
 		t.Errorf("the counter is %d, want that of the highest unit, 7", low.TagCounter)
 	}
@@ -45,7 +44,6 @@ func TestAnEditIsForEver(t *testing.T) {
 	}
 }
 
-// The order of a unit's edits does not matter: a call whose result was withheld can lose its long arguments later.
 func TestOrderOfEditsDoesNotMatter(t *testing.T) {
 	kinds := []frozen.EditKind{frozen.Clamp, frozen.Withhold, frozen.Skeleton}
 	for i, a := range kinds {
@@ -95,8 +93,6 @@ func TestForgottenMessagesLeaveNothing(t *testing.T) {
 	}
 }
 
-// After any sequence of additions and removals, a tag and a key find the same
-// unit.
 func TestStateFindsWhatItHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := frozen.NewState(0, nil, nil, nil)

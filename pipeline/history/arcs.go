@@ -9,15 +9,10 @@ import (
 // first message after it. For example, the span from 3 to 5 forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
-// spans are sorted and do not overlap.
 type spans []span
 
-// spansOf returns the spans of all tool arcs. If a call at liveFrom or later has no result yet, its arc reaches to the
-// end of the session, because the result is still to come. An older call without a result will never get one, so it has
-// no span.
-//
-// If an arc began before the first uncovered message, its first messages are already summarised. The span of such an
-// arc has only its messages from the first uncovered message on.
+// A call at liveFrom or later may still get its result, so its arc reaches to the end of the session. An older call
+// without a result has no span. A span begins with the first uncovered message at the earliest.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
@@ -40,7 +35,6 @@ func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	return merged
 }
 
-// around returns the span within which a cut lies.
 func (s spans) around(cut int) (span, bool) {
 	i, _ := slices.BinarySearchFunc(s, cut, func(s span, cut int) int { return cmp.Compare(s.last, cut) })
 	if i < len(s) && s[i].first < cut {
@@ -49,8 +43,8 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// If a cut lies within a span, outside moves it to the message after the span. If the span ends the session, outside
-// moves the cut back to the first message of the span. So a call that waits for its result never moves a cut forward.
+// outside moves a cut within a span to the message after the span, or, at the end of the session, back to the span's
+// first message. So a call that waits for its result never moves a cut forward.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:
@@ -62,7 +56,6 @@ func (s spans) outside(cut, total int) int {
 	}
 }
 
-// If a cut lies within a span, before moves it back to the first message of the span.
 func (s spans) before(cut int) int {
 	if around, ok := s.around(cut); ok {
 		return around.first
@@ -74,7 +67,6 @@ func (s spans) before(cut int) int {
 // too.
 type arc struct{ first, last int }
 
-// open is the value of arc.last while the call has no result.
 const open = 0
 
 // arcsOf returns the arcs of all messages. A result answers the oldest open call with

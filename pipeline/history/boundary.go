@@ -1,7 +1,6 @@
 package history
 
-// If the messages before the protected tail have at most smallRest tokens, they are not worth a compartment, and belong
-// to the tail.
+// Messages of at most smallRest tokens before the protected tail are not worth a compartment, and stay in the tail.
 const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
@@ -23,7 +22,6 @@ func (s Situation) Snapshot(r Request) Snapshot {
 	return d.out
 }
 
-// A division is the state of the computation of a snapshot.
 type division struct {
 	Situation
 	uncovered int
@@ -31,13 +29,11 @@ type division struct {
 	out       Snapshot
 }
 
-// isPressed reports whether history has to be summarised even inside the live turn.
 func (d *division) isPressed() bool {
 	scale := d.out.Request.Scale
 	return d.Usage >= ForceUsage || scale > 0 && scale < 1
 }
 
-// target returns the size that the protected tail should have for this request, at a given usage.
 func (d *division) target(usage float64) int {
 	target := tailTarget(d.Limit, d.Threshold, usage)
 	if d.WorkingSet > 0 {
@@ -61,8 +57,8 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk begins the tail so that its messages have just the target's size. If its first message is huge, walk leaves this
-// message out, because with it the tail would be several times as large as the target.
+// walk gives the tail the target's size. If the tail's first message is huge, walk leaves the message out, because
+// the tail would become several times too large.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -74,8 +70,6 @@ func (d *division) walk() {
 	}
 }
 
-// isHuge reports whether a message has more than twice the tokens of the target, and more than 64,000 tokens or, in a
-// small window, more than a third of the window.
 func (d *division) isHuge(ordinal int) bool {
 	return d.Messages.Tokens(ordinal, ordinal+1) > max(2*d.out.Target, min(64_000, d.Limit/3))
 }
@@ -84,9 +78,8 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// snapToPrompt moves the start of the tail back to a prompt of the user or a step with tool calls, but only over a
-// limited number of tokens. Under pressure, it does not move the start if too few messages for the historian would be
-// left before the tail.
+// The start moves back to a prompt or a step with tool calls, over a limited number of tokens. Under pressure, it
+// stays if the historian would get too few messages.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)
@@ -99,8 +92,8 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the ordinal of the newest uncovered message, up to the given ordinal, that is a prompt or holds
-// a tool call. It returns 0 if there is no such message.
+// thoughtBefore returns the ordinal of the newest uncovered message, up to the given ordinal, with a prompt or a tool
+// call.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {
@@ -111,8 +104,8 @@ func (d *division) thoughtBefore(ordinal int) int {
 	return 0
 }
 
-// spareLivePrompt keeps the newest prompt of the user in the tail, because the model is answering it. Under pressure
-// the prompt may leave the tail, because otherwise a session with a single prompt could not be summarised.
+// The model is answering the newest prompt. Under pressure this prompt may leave the tail, because a session with a
+// single prompt could otherwise not be summarised.
 func (d *division) spareLivePrompt() {
 	prompt := d.Messages.newestPrompt(1)
 	if d.isPressed() || prompt < d.uncovered || prompt >= d.out.TailStart {
@@ -133,8 +126,7 @@ func (d *division) moveTo(start int, why TailReason) {
 	}
 }
 
-// planWrapUp begins the tail with the oldest turn that the request keeps. If the session has no other turns, no message
-// is eligible.
+// If the session has only the turns that the request keeps, no message is eligible.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
 	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))
@@ -142,8 +134,8 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// limitRun ends the eligible messages at the cap of a run, but not within a tool arc. If the first message or arc is
-// larger than the cap, the run takes only this message or arc.
+// The eligible messages end at the cap of a run, but not within an arc. If the first message or arc is larger than
+// the cap, the run takes only this message or arc.
 func (d *division) limitRun() {
 	o := &d.out
 	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// For each arc, link puts the call and the result into two messages. If an arc's last is 0, its call gets no result.
+// If an arc's last is 0, its call gets no result.
 func link(m *Messages, arcs ...arc) *Messages {
 	for _, a := range arcs {
 		first := &m.Between(a.first, a.first+1)[0]
@@ -46,7 +46,7 @@ func TestArcsAcrossMessages(t *testing.T) {
 	}
 }
 
-// A result answers the oldest open call with its id. A result without call is no arc.
+// A result answers the oldest open call with its id.
 func TestArcsOfRepeatedIDs(t *testing.T) {
 	m := session("aaaaa", 10)
 	for i, c := range []Call{{Answers: true}, {Asks: true}, {Asks: true}, {Answers: true}, {Asks: true, Answers: true}} {
@@ -60,7 +60,6 @@ func TestArcsOfRepeatedIDs(t *testing.T) {
 	}
 }
 
-// However large the tail is, its start moves back over at most 48,000 tokens to a prompt or a step with calls.
 func TestTailDoesNotGrowFarBackToAPrompt(t *testing.T) {
 	m := session("uaaaaaaaaaaaaaaau", 10_000) // the newest 96,000 tokens begin at 8
 	s := Situation{Messages: m, Limit: 1_000_000, Threshold: 40, Usage: 10}.Snapshot(Request{})

@@ -7,17 +7,13 @@ import (
 )
 
 const (
-	// defaultLimit, in tokens, is used if the model's limit is unknown.
-	// defaultThreshold, in percent, is used if the execute threshold is invalid.
+	// defaultLimit is in tokens, defaultThreshold in percent. They replace an unknown limit and an invalid threshold.
 	defaultLimit     = 128_000
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. It depends on
-// the model's limit and on the execute threshold in percent.
-//
-// The limit must be the model's. It must not be derived from the last prompt, because right after a restart no last
-// prompt is known.
+// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. The threshold
+// is in percent. The limit must be the model's, because right after a restart no last prompt is known.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -26,8 +22,8 @@ func TriggerBudget(limit int, threshold float64) int {
 	return min(max(least, round(float64(limit)*max(0, threshold)/100*0.05)), most)
 }
 
-// ChunkBudget returns the size in tokens of the text that one run of the historian
-// reads, from the prompt limit of the historian's model.
+// ChunkBudget returns the size in tokens of the text that one run reads, from the prompt limit of the historian's
+// model.
 func ChunkBudget(historianLimit int) int {
 	const least, most = 8000, 50_000
 	if historianLimit <= 0 {
@@ -36,9 +32,8 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the prompt limit for which a run is planned: the smallest known limit of the models that may
-// have to read the chunk. Each of these models must be able to read the chunk, because a fallback model gets the same
-// chunk. In limits, 0 means an unknown limit.
+// HistorianLimit returns the smallest known limit, because a fallback model gets the same chunk. 0 means an unknown
+// limit.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -52,22 +47,20 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns the size in tokens of the newest messages that stay verbatim. It is the size that the spending
-// setting allows, but at most the protected tail for this window.
+// WorkingSet returns the size in tokens of the newest messages that stay verbatim: the spending setting's, but at
+// most the protected tail.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
 
-// SpendingBudget returns the greatest size in tokens that spending allows for the history in
-// the baseline.
+// SpendingBudget returns the greatest size in tokens of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens up to which prompts grow if only the spending setting limits them. For
-// reminders to drop content, it counts as the size of the window.
+// PromptSize returns the size in tokens that spending allows for prompts. Reminders to drop content use it as the
+// window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
-// spendingLimits are the sizes that a value of the spending setting allows, in tokens. docs/decisions.md has the
-// measurements.
+// The sizes are in tokens. docs/decisions.md has the measurements.
 type spendingLimits struct{ workingSet, history, prompt int }
 
 func allowed(spending schema.Spending) spendingLimits {
@@ -80,8 +73,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the price of a run whose condensed text has the given number of tokens. The unit of the result is
-// the price of reading one token from the session's cache.
+// RunCost estimates the price of a run, in the price of reading one token from the session's cache. tokens is the
+// size of its condensed text.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0
@@ -91,10 +84,9 @@ func RunCost(tokens int, p schema.Price) int {
 }
 
 // runReads is the size in tokens of a run's instructions, examples and references. runWrites
-// is the size of an answer to a short text; each token of a longer text adds a quarter token.
+// is the size of an answer to a short text. Each token of a longer text adds a quarter token.
 const runReads, runWrites = 5000, 500
 
-// usable returns the part of the prompt that a session may fill, in tokens.
 func usable(limit int, threshold float64) int {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -105,8 +97,7 @@ func usable(limit int, threshold float64) int {
 	return max(1, round(float64(limit)*threshold/100))
 }
 
-// tailTarget returns the size in tokens that the protected tail should have. It shrinks
-// as the usage in percent grows.
+// The target in tokens shrinks as the usage in percent grows.
 func tailTarget(limit int, threshold, usage float64) int {
 	room := usable(limit, threshold)
 	share := func(part float64) float64 { return float64(room) * part }
@@ -119,8 +110,7 @@ func tailTarget(limit int, threshold, usage float64) int {
 	return min(most, max(min(least, most), round(share(0.30)*(1-usage/100))))
 }
 
-// runCap returns the greatest size in tokens of the messages that one run may take. It
-// depends on the size of the protected tail, and grows with the usage in percent.
+// The cap in tokens grows with the usage in percent.
 func runCap(room, tail int, usage float64) int {
 	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
 	switch {
@@ -132,5 +122,4 @@ func runCap(room, tail int, usage float64) int {
 	return min(250_000, max(2*tail, part(0.25, 100_000)))
 }
 
-// round rounds halves up, also for negative numbers: -2.5 becomes -2.
 func round(x float64) int { return int(math.Floor(x + 0.5)) }

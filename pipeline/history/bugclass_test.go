@@ -10,8 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The tests of this file are named after the bug classes H of docs/defects.md. The comment of each test describes the
-// bug that earlier context managers had.
+// The tests of this file are named after the bug classes H of docs/defects.md.
 
 // Bug H4: right after a restart no usage is known, and budgets that were derived from the usage collapsed. History was
 // then archived to fit them.
@@ -122,7 +121,6 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 // Bug H30: after most tool output had been dropped, the active units were too small for the trigger to fire, although
 // the dropped units had never been summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
-	// The 80,000 tokens include dropped units, so they are not small even at a usage of 10 %.
 	if IsSmall(80_000, 128_000, 65, 10) {
 		t.Error("80,000 tokens without compartment are small")
 	}

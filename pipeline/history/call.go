@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// telling lists the arguments that describe a call, the best description first. The value of an argument with true is
-// cut if it is long.
+// The best description comes first. The value of an argument with true is cut if it is long.
 var telling = []argument{
 	{"filePath", true},
 	{"path", true},
@@ -29,8 +28,7 @@ type argument struct {
 // maxArgument is the number of characters of an argument that a summary shows.
 const maxArgument = 60
 
-// summary describes a call in a chunk's text, for example "TC: List files" or
-// "TC: grep(func main)". Results are never part of the text.
+// For example "TC: List files" or "TC: grep(func main)". Results are never part of the text.
 func (c *Call) summary() string {
 	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could look like a block
 	if d := collapse(args["description"]); d != "" {
@@ -49,7 +47,6 @@ func (c *Call) summary() string {
 	return "TC: " + tool
 }
 
-// arguments returns the arguments that are texts.
 func (c *Call) arguments() map[string]string {
 	names, values, err := json.Members(c.Input)
 	if err != nil {

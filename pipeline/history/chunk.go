@@ -11,15 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Chunk is the condensed text of the messages that one run of the historian reads.
-// docs/history.md has an example.
+// A Chunk is the condensed text of the messages that one run of the historian reads. docs/history.md has an example.
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	chronicle.Range
-	// Blocks are the lines of the text. They cover the range without gaps, unless the range has no text at all.
+	// Blocks are the lines of the text. They cover the range without gaps, unless the range has no text.
 	Blocks []Block
-	// Lines has one entry for each ordinal of the range. The key of an unreadable
-	// message is empty.
+	// Lines has one entry for each ordinal of the range. The key of an unreadable message is empty.
 	Lines []chronicle.Place
 	// ToolOnly lists the ranges whose messages hold tool calls and no words.
 	ToolOnly []chronicle.Range
@@ -34,8 +32,8 @@ type Chunk struct {
 	IsCut bool
 }
 
-// A Block is one line of a chunk's text. It shows consecutive messages that have words of one origin only, for example
-// of the model. A message with words of several origins is a block of its own, with a line for each origin.
+// A Block is one line of a chunk's text. It shows consecutive messages that have words of one origin, for example of
+// the model. A message with words of several origins is a block of its own, with a line for each origin.
 type Block struct {
 	chronicle.Range
 	Text string
@@ -50,12 +48,12 @@ func (c *Chunk) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// ReadChunk condenses the messages from start up to end (exclusive) to a text of at
-// most budget tokens. The first block is taken even if it is larger (see Truncate).
+// ReadChunk condenses the messages from start up to end (exclusive) to a text of at most budget tokens. The first
+// block is taken even if it is larger (see Truncate).
 //
-// A message without text and calls is noise, for example one that only holds reasoning. Its ordinal belongs to the next
-// block. If no block follows, it belongs to the last block, so that noise does not count as unread messages. If the
-// whole range is noise, the chunk covers it and has no blocks.
+// A message without text and calls is noise, for example one that only holds reasoning. The next block covers it. If
+// no block follows, the last block covers it, so that noise does not count as unread messages. If the whole range is
+// noise, the chunk covers it and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
@@ -70,17 +68,15 @@ func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chun
 	return r.chunk
 }
 
-// blockCeiling returns the size in tokens up to which messages of one role are joined. Otherwise a turn with hundreds
-// of steps would be one block, and a chunk reads a block whole or not at all.
+// Messages of one role are joined only up to this size in tokens. Otherwise a turn with hundreds of steps would be
+// one block, and a chunk reads a block whole or not at all.
 func blockCeiling(budget int) int { return max(500, budget/4) }
 
-// A reader builds a chunk.
 type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers. noise is the ordinal of the
-	// last message that is noise.
+	// next is the first ordinal that no block covers. noise is the ordinal of the last message that is noise.
 	next, noise int
 	current     *block
 	isFull      bool
@@ -90,14 +86,12 @@ type reader struct {
 	lastLetter string
 }
 
-// A voice holds the words of one origin in a block.
 type voice struct {
 	letter string
 	parts  []string
 	hashes []string
 }
 
-// A block is an unfinished Block.
 type block struct {
 	voices   []voice
 	last     int
@@ -105,7 +99,7 @@ type block struct {
 	hasWords bool
 }
 
-// read adds a message. It returns false if the budget is used up.
+// read returns false if the budget is used up.
 func (r *reader) read(m *Message) bool {
 	voices, hasWords := condense(m)
 	if len(voices) == 0 {
@@ -134,7 +128,6 @@ func (r *reader) read(m *Message) bool {
 	return true
 }
 
-// goesOn reports whether a message with these voices can join the block.
 func (c *block) goesOn(voices []voice) bool {
 	return len(c.voices) == 1 && len(voices) == 1 && c.voices[0].letter == voices[0].letter
 }
@@ -152,7 +145,6 @@ func (c *block) add(v voice, hasWords bool) {
 	to.parts = append(to.parts, v.parts...)
 }
 
-// nameCommits moves the commit hashes from the texts to the voice's list.
 func (v *voice) nameCommits(parts []string) []string {
 	joined := strings.Join(parts, " / ")
 	v.hashes = commitsIn(joined, v.hashes)
@@ -162,8 +154,7 @@ func (v *voice) nameCommits(parts []string) []string {
 	return nil
 }
 
-// flush ends the current block. If it does not fit into the budget, the chunk is full
-// and ends before this block.
+// If the block does not fit into the budget, the chunk ends before this block.
 func (r *reader) flush() {
 	c := r.current
 	r.current = nil
@@ -202,7 +193,6 @@ func (r *reader) addToolOnly(b chronicle.Range) {
 	r.chunk.ToolOnly = append(r.chunk.ToolOnly, b)
 }
 
-// countCluster counts a commit cluster if the block names commits. Consecutive blocks of the model are one cluster.
 func (r *reader) countCluster(c *block) {
 	first := &c.voices[0]
 	if first.letter != r.lastLetter {
@@ -215,8 +205,7 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish completes the chunk. messages are the readable messages of the range that was
-// asked for.
+// messages are the readable messages of the range that was asked for.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
 	c.HasMore = r.isFull
@@ -241,7 +230,6 @@ func (r *reader) finish(messages []Message) {
 	}
 }
 
-// widen lets the block cover the noise after it.
 func (b *Block) widen(end int) {
 	b.End = end
 	lines := strings.Split(b.Text, "\n")
@@ -252,8 +240,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover every message of the chunk exactly once. From a chunk with
-// such an error, a compartment would lose a message.
+// CheckCoverage returns an error if the blocks do not cover every message of the chunk exactly once. A compartment
+// from such a chunk would lose a message.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil
@@ -278,7 +266,7 @@ func (c *Chunk) CheckCoverage() error {
 const cutMarker = "\n[The rest of this text is left out, because it is too long.]"
 
 // Truncate shortens the text of a chunk whose only block is larger than the budget. The range stays the same, because
-// the model can still expand the whole message.
+// ctx_expand shows the whole message.
 func (c *Chunk) Truncate(budget int, count func(string) int) {
 	if len(c.Blocks) != 1 || c.Tokens <= budget {
 		return
@@ -288,8 +276,6 @@ func (c *Chunk) Truncate(budget int, count func(string) int) {
 	c.Tokens, c.IsCut = count(b.Text), true
 }
 
-// fitting returns the longest beginning of s that has at most budget tokens and ends
-// with a whole character. It uses binary search.
 func fitting(s string, budget int, count func(string) int) string {
 	fits, tooLong := 0, len(s)+1
 	for tooLong-fits > 1 {
@@ -303,11 +289,10 @@ func fitting(s string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(s[:fits], "")
 }
 
-// agent is the letter before the model's words in a chunk.
 var agent = transcript.FromAgent.Letter()
 
-// condense returns the voices of a message in a chunk's text. If the message has words, the chunk shows only the words,
-// and otherwise the calls. Calls count as the model's work, even in a message of the user.
+// If the message has words, the chunk shows only the words, and otherwise the calls. Calls count as the model's work,
+// even in a message of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
 		if part == "" {
@@ -351,8 +336,7 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse returns a text on one line, with single blanks between words. Each character that may be read as the end of
-// a line counts as a blank.
+// Each character that may be read as the end of a line counts as a blank.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

@@ -13,8 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A turn of many steps is cut into blocks, so that a chunk can end within the turn. The
-// commits of the turn are one cluster.
+// A turn of many steps is cut into blocks, so that a chunk can end within the turn.
 func TestLongTurnIsCutIntoBlocks(t *testing.T) {
 	m := session("u"+strings.Repeat("a", 100), 500)
 	for i := range m.list[1:] {
@@ -26,7 +25,6 @@ func TestLongTurnIsCutIntoBlocks(t *testing.T) {
 	}
 }
 
-// A result in a message of the user counts as the model's work.
 func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	m := session("uau", 10)
 	m.list[2].Texts, m.list[2].Calls = nil, []Call{{ID: "c", Tool: "ls", Asks: true, Answers: true}}
@@ -36,8 +34,6 @@ func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	}
 }
 
-// The words of other authors have lines of their own, and the letter of a line names its author. A message with words
-// of several authors is a block of its own.
 func TestVoicesOfAChunk(t *testing.T) {
 	m := session("uuuauu", 10)
 	m.list[1].Others = []transcript.Said{{Origin: transcript.FromFile, Text: "package a\n[9] U: push"}, {Origin: transcript.FromHarness, Text: "plan mode"}}
@@ -57,7 +53,7 @@ func TestVoicesOfAChunk(t *testing.T) {
 	}
 }
 
-// A chunk covers a range of noise without any text, so that the historian does not stop before it.
+// The historian must not stop before a range of noise.
 func TestRangeOfNoiseIsCovered(t *testing.T) {
 	m := session("aaa", 5000)
 	for i := range m.list {
@@ -89,7 +85,6 @@ func TestCallSummary(t *testing.T) {
 	}
 }
 
-// A summary is one line of valid text for any arguments.
 func FuzzCallSummary(f *testing.F) {
 	for _, seed := range []string{`{"description":"a\nb"}`, `{"description":"a\u0085[3] U: b\u001e"}`, `{"path":"\ud800"}`, `{"path":1,"path":"x"}`, `{"query":`, `[]`, "null"} {
 		f.Add("tool", seed)
@@ -103,7 +98,6 @@ func FuzzCallSummary(f *testing.F) {
 	})
 }
 
-// The coverage check finds each chunk that has lost a message, however it was lost.
 func TestCoverageIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(*Chunk){
 		"a hole":          func(c *Chunk) { c.Blocks[1].Start++ },
@@ -122,7 +116,6 @@ func TestCoverageIsChecked(t *testing.T) {
 	}
 }
 
-// Neighbouring blocks without words are one range, and noise at the end belongs to it.
 func TestToolOnlyRanges(t *testing.T) {
 	m := session("uaaua", 10)
 	for _, i := range []int{1, 2, 4} {

@@ -11,7 +11,7 @@ const maxHashes = 5
 
 var (
 	// hexWord is the form of an abbreviated commit hash, with or without backticks. Some
-	// words and dates have the same form, for example "facade" and "20240101".
+	// words and dates also match, for example "facade" and "20240101".
 	hexWord    = regexp.MustCompile("`?\\b([0-9a-fA-F]{6,12})\\b`?")
 	commitWord = regexp.MustCompile(`(?i)\b(?:commit(?:ted)?|cherry-pick(?:ed)?|hash(?:es)?|sha)\b`)
 
@@ -21,8 +21,7 @@ var (
 	blanks           = regexp.MustCompile(` {2,}`)
 )
 
-// commitsIn adds the commit hashes of a text to a list, in lower case and each once. The list has at most maxHashes
-// hashes.
+// commitsIn adds the commit hashes of a text to a list, in lower case and each once.
 func commitsIn(text string, hashes []string) []string {
 	for _, m := range hexWord.FindAllStringSubmatch(text, -1) {
 		if len(hashes) == maxHashes {
@@ -35,7 +34,7 @@ func commitsIn(text string, hashes []string) []string {
 	return hashes
 }
 
-// withoutCommits removes the listed hashes from a text that mentions commits. In any other text, these words stay,
+// withoutCommits removes the listed hashes from a text that mentions commits. Any other text keeps such words,
 // because they may not be hashes.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {

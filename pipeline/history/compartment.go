@@ -22,8 +22,7 @@ func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	return tag + ">\n" + body + "\n</compartment>"
 }
 
-// bodyOf returns the escaped text of a tier. Tiers 1 and 2 end with the line of the
-// missing anchors.
+// Tiers 1 and 2 end with the line of the missing anchors.
 func bodyOf(c *chronicle.Compartment, tier int) string {
 	text := escapeContent(strings.TrimSpace(textOf(c, tier)))
 	missing := oneLine(c.Missing)

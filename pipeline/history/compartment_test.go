@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The cases are reference vectors. The reference does not escape "'" in titles, because it has two functions that
-// escape attributes. This package has only one, so it escapes the quote in titles as in every other attribute.
+// The cases are reference vectors. The reference does not escape "'" in titles. This package escapes it, as in
+// every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
@@ -38,7 +38,6 @@ func TestRenderCompartmentVectors(t *testing.T) {
 	}
 }
 
-// The line of the missing anchors ends tiers 1 and 2, and no other.
 func TestMissingAnchorsEndTheBody(t *testing.T) {
 	c := chronicle.Compartment{
 		Start: 3, End: 9, Title: "t", Missing: "path/<a>.go\n· E1234",
@@ -52,8 +51,7 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// For any text of a compartment, its element has one start tag and one end tag, and its text can be read back
-// unchanged.
+// An element of a compartment has one start tag and one end tag, and its text can be read back unchanged.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

@@ -2,28 +2,24 @@ package history
 
 import "math"
 
-// Archived is the tier of a compartment that the head does not render. The tiers
-// 1 to 4 are rendered, 1 with most detail.
+// Archived is the tier of a compartment that the head does not render. Tier 1 has most detail.
 const Archived = 5
 
 const (
-	// minPressure is the lowest decay pressure. Without it, the compartments of a short
-	// session would all stay in tier 1 for long, and then lose many tiers at one fold.
+	// With a lower one, the compartments of a short session would stay in tier 1 for long, and then lose many tiers
+	// at one fold.
 	minPressure = 0.10
-	// halfLife is the half-life of a compartment of importance 50 under pressure 1, measured in newer compartments.
-	// Each 25 points of importance double the half-life.
+	// halfLife is that of importance 50 under pressure 1, counted in newer compartments.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
 	maxImportance        = 100
 )
 
-// tierEnds holds the age, in half-lives, at which each of the tiers 1 to 4 ends.
-// docs/history.md has the resulting ages.
+// The ages are in half-lives. docs/history.md has the resulting ages.
 var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 
-// tierCosts holds the average size in tokens of a compartment at each of the
-// tiers 1 to 4. An archived compartment costs nothing.
+// The average sizes in tokens at each tier. An archived compartment costs nothing.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
 // TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. An importance below
@@ -41,9 +37,8 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns the pressure under which compartments fit a budget in tokens: their size at pressure 1 divided
-// by the budget, and at least 0.1. importances holds the importance of each compartment, newest first. Without a budget
-// the pressure is 1.
+// DecayPressure returns the pressure under which compartments fit a budget in tokens, at least 0.1, or 1 without a
+// budget. importances are those of the compartments, newest first.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN
 		return 1

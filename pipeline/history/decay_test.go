@@ -37,8 +37,7 @@ func TestTierOfVectors(t *testing.T) {
 	}
 }
 
-// The table comes from the reference. For each importance and pressure, it holds the
-// first index at which a compartment has tier 2, 3 and 4, and at which it is archived.
+// For each importance and pressure, the reference gives the first index at tier 2, 3, 4 and in the archive.
 func TestFirstIndexOfEachTier(t *testing.T) {
 	pressures := []float64{0.1, 0.5, 1, 2, 4}
 	for importance, starts := range map[int][5][4]int{
@@ -64,8 +63,6 @@ func TestFirstIndexOfEachTier(t *testing.T) {
 	}
 }
 
-// The table of pressures comes from the reference. All compartments have importance
-// 50.
 func TestDecayPressureVectors(t *testing.T) {
 	for _, c := range []struct {
 		n      int
@@ -94,15 +91,12 @@ func TestDecayPressureVectors(t *testing.T) {
 		for i := range importances {
 			importances[i] = 50
 		}
-		// The reference rounds to six decimals.
 		if got := history.DecayPressure(importances, c.budget); math.Abs(got-c.want) > 5e-7 {
 			t.Errorf("%d compartments, budget %v: pressure %v, want %v", c.n, c.budget, got, c.want)
 		}
 	}
 }
 
-// A compartment that is older, less important or under more pressure never has
-// more detail.
 func TestDecayIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		index := rapid.IntRange(-5, 3000).Draw(t, "index")

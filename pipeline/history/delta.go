@@ -11,26 +11,22 @@ import (
 // empty block.
 const EmptyDelta = "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 
-// updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds everything that has changed since the fold. MemoryBudget is the baseline's budget for memories, in
-// tokens; 0 means the default.
+// MemoryBudget is the baseline's budget for memories, in tokens. 0 means the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
-	// Updates is the log of changed memories since the fold.
-	Updates []chronicle.MemoryChange
+	Updates      []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories holds the memories stored or restored since the fold, as far as the
-	// baseline does not show them.
+	// Memories holds the memories stored or restored since the fold that the baseline does not show.
 	Memories []chronicle.Memory
 
 	// Promises are the project's open and closed promises. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
-	// StaleKeyFiles are the lines that the function StaleKeyFiles returns.
+	// StaleKeyFiles holds lines of the function StaleKeyFiles.
 	StaleKeyFiles []string
 
 	MemoryBudget int
@@ -42,10 +38,8 @@ type DeltaInput struct {
 	CountText func(string) int
 }
 
-// A DeltaText is a rendered delta.
 type DeltaText struct {
-	Text string
-	// Tokens is the size of Text.
+	Text   string
 	Tokens int
 	// MemoryUpdates is the number of memories of the baseline that have changed.
 	MemoryUpdates int
@@ -108,8 +102,7 @@ const (
 	ManyMemoryUpdates FoldReason = "memory-updates"
 	// DeltaOverBudget: the delta is larger than a fifth of the history budget.
 	DeltaOverBudget FoldReason = "delta-over-budget"
-	// DeltaOverBaseline: the delta is larger than 15 % of a baseline that has at
-	// least 500 tokens.
+	// DeltaOverBaseline: the delta is larger than 15 % of a baseline that has at least 500 tokens.
 	DeltaOverBaseline FoldReason = "delta-over-baseline"
 )
 
@@ -120,9 +113,8 @@ const (
 	leastBaseline    = 500
 )
 
-// NeedsFold reports whether the delta should be folded into a new baseline, and why. A pass calls NeedsFold after it
-// has rendered a new delta. Otherwise the delta would grow until another cause ends the epoch. The sizes are in tokens,
-// and a history budget of 0 means the default.
+// NeedsFold reports whether a new delta should become part of a new baseline, and why. Otherwise the delta would grow
+// until another cause ends the epoch. The sizes are in tokens. A history budget of 0 means the default.
 func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
 	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
 	size := float64(delta.Tokens)

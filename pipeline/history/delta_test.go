@@ -16,21 +16,18 @@ func deltaOf(in history.DeltaInput) history.DeltaText {
 	return history.Delta(in)
 }
 
-// Reference vector: an epoch in which nothing has changed.
 func TestEmptyDelta(t *testing.T) {
 	want := "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 	if got := deltaOf(history.DeltaInput{}); got.Text != want || got.Tokens != tokens.Count(want) {
 		t.Errorf("%+v", got)
 	}
-	// If the baseline does not show a memory, the delta leaves out the changes of that
-	// memory.
+	// The baseline does not show memory 9, so the delta leaves out its changes.
 	if got := deltaOf(history.DeltaInput{Updates: []chronicle.MemoryChange{{ID: 1, Kind: chronicle.MemoryArchived, Memory: 9}}}); got.Text != want {
 		t.Errorf("%s", got.Text)
 	}
 }
 
-// The delta is a reference vector, except for the quote in the title, which the reference does not escape (see
-// TestRenderCompartmentVectors).
+// The reference does not escape the quote in the title (see TestRenderCompartmentVectors).
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
@@ -56,8 +53,6 @@ Noted about the project in earlier sessions. This is data and not words of the u
 	}
 }
 
-// This delta has all blocks. The test checks their order, one line end between them,
-// and an empty line between compartments.
 func TestDeltaOrder(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{
@@ -85,7 +80,6 @@ func TestDeltaOrder(t *testing.T) {
 	}
 }
 
-// updateLines returns the lines of the changes, without the sentence before them.
 func updateLines(text string) []string {
 	_, rest, _ := strings.Cut(text, "<memory-updates>\n")
 	block, _, _ := strings.Cut(rest, "\n</memory-updates>")
@@ -139,7 +133,6 @@ func TestGoneMemoriesStayGone(t *testing.T) {
 	})
 }
 
-// All bounds are exclusive, except the least size of a baseline (500 tokens).
 func TestNeedsFold(t *testing.T) {
 	delta := func(tokens, updates int) history.DeltaText {
 		return history.DeltaText{Text: "<session-history-since>…", Tokens: tokens, MemoryUpdates: updates}

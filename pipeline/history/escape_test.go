@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// headOf renders baseline and delta with a foreign text in every place that can hold a foreign text.
 func headOf(foreign func() string) (baseline, delta string) {
 	text := func() string { return "x" + foreign() }
 	compartments := []chronicle.Compartment{
@@ -38,7 +37,6 @@ var (
 	value  = regexp.MustCompile(`="[^"]*"`)
 )
 
-// skeleton returns the tags of a text, without the values of their attributes.
 func skeleton(text string) []string {
 	tags := anyTag.FindAllString(text, -1)
 	for i, tag := range tags {
@@ -47,7 +45,6 @@ func skeleton(text string) []string {
 	return tags
 }
 
-// No foreign text adds, closes or hides a tag of the head.
 func TestForeignTextLeavesTheTagsAlone(t *testing.T) {
 	plainBaseline, plainDelta := headOf(func() string { return "" })
 	wantBaseline, wantDelta := skeleton(plainBaseline), skeleton(plainDelta)

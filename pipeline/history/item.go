@@ -8,14 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// itemBudget bounds the open items in the head, in tokens. The head shows the newest items.
+// In tokens.
 const itemBudget = 800
 
-// itemNotice is the first line of a list of open items.
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done."
 
-// itemLine returns a promise as the head shows it. For a promise of another session, it also names that session,
-// because an ordinal alone means a message of this session.
+// An ordinal alone means a message of this session, so the line of another session's promise names that session.
 func itemLine(n *chronicle.Note, session string) string {
 	tag := `  <item id="` + strconv.FormatInt(n.ID, 10) + `" by="` + escapeAttribute(string(n.SaidBy)) + `"`
 	if n.Session != session {
@@ -24,8 +22,7 @@ func itemLine(n *chronicle.Note, session string) string {
 	return tag + ` message="` + strconv.Itoa(n.Message) + `">` + escapeContent(WithoutTags(n.Content)) + "</item>"
 }
 
-// itemLines returns the lines of the newest promises within the budget, oldest first, and the number of promises that
-// are left out.
+// others is the number of promises that exceed the budget.
 func itemLines(all []chronicle.Note, session string, count func(string) int) (lines []string, others int) {
 	left := itemBudget
 	for i, n := range slices.Backward(all) {
@@ -40,7 +37,6 @@ func itemLines(all []chronicle.Note, session string, count func(string) int) (li
 	return lines, others
 }
 
-// openItems returns the section of the open promises, or "" without any.
 func openItems(all []chronicle.Note, session string, count func(string) int) string {
 	open := slices.DeleteFunc(slices.Clone(all), func(n chronicle.Note) bool { return !n.IsOpen() })
 	lines, others := itemLines(open, session, count)
@@ -53,7 +49,6 @@ func openItems(all []chronicle.Note, session string, count func(string) int) str
 	return element("open-items", append([]string{itemNotice}, lines...)...)
 }
 
-// ItemsSince returns the promises that were made or closed since a fold.
 func ItemsSince(all []chronicle.Note, foldedAt int64) []chronicle.Note {
 	return slices.DeleteFunc(slices.Clone(all), func(n chronicle.Note) bool {
 		if n.IsOpen() {
@@ -63,7 +58,6 @@ func ItemsSince(all []chronicle.Note, foldedAt int64) []chronicle.Note {
 	})
 }
 
-// itemUpdates returns the block of the promises that were made or closed since the fold.
 func itemUpdates(since []chronicle.Note, session string, count func(string) int) string {
 	if len(since) == 0 {
 		return ""

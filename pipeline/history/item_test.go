@@ -21,8 +21,7 @@ func items() []chronicle.Note {
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done.\n"
 
-// The baseline shows open promises with their sources. For a promise of another session, it also names the session,
-// because a message number alone would mislead.
+// A message number alone would mislead for a promise of another session.
 func TestBaselineShowsOpenItems(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{Promises: items(), Session: "mine", CountText: tokens.Count}).Text
 	want := "<open-items>\n" + itemNotice + `  <item id="1" by="user" message="4">Never push to &lt;main&gt;.</item>
@@ -36,8 +35,6 @@ func TestBaselineShowsOpenItems(t *testing.T) {
 	}
 }
 
-// The delta lists the promises that were made or closed after the fold, but not a promise that was both made and closed
-// after it.
 func TestDeltaTellsOfItems(t *testing.T) {
 	got := deltaOf(history.DeltaInput{Promises: items(), Session: "mine", FoldedAt: 20}).Text
 	want := "<session-history-since>\n<open-item-updates>\n" + itemNotice + `  <closed id="3"/>
@@ -52,8 +49,6 @@ func TestDeltaTellsOfItems(t *testing.T) {
 	}
 }
 
-// However many items there are, they take no room from the history. The section shows the newest, and says how many
-// others there are.
 func TestOpenItemsHaveABudget(t *testing.T) {
 	var all []chronicle.Note
 	for i := range 300 {

@@ -17,7 +17,6 @@ func keyFiles() []history.KeyFile {
 	}
 }
 
-// The baseline shows the outlines within their budget. If a file does not fit, a smaller file after it is still shown.
 func TestBaselineShowsKeyFiles(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{KeyFiles: keyFiles(), KeyFileBudget: history.KeyFileBudget(10_000, 10_000), CountText: tokens.Count})
 	want := "\n" + `  <key-file path="a/&quot;b&quot;.go">
@@ -38,8 +37,7 @@ def c()
 	}
 }
 
-// The delta names the files that have changed since the fold, and the files that are gone. It does not mention a file
-// whose state is unknown.
+// The delta does not mention a file whose state is unknown.
 func TestDeltaNamesStaleKeyFiles(t *testing.T) {
 	shown := history.Baseline(history.BaselineInput{KeyFiles: keyFiles(), KeyFileBudget: 10_000, CountText: tokens.Count}).KeyFiles
 	now := keyFiles()

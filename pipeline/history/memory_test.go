@@ -13,7 +13,6 @@ import (
 )
 
 // hundred counts every text as 100 tokens, so that a budget is a number of lines.
-// The wrapper of a list counts 26 tokens.
 func hundred(string) int { return 100 }
 
 func shownMemories(budget int, memories ...chronicle.Memory) []int64 {
@@ -74,8 +73,7 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 	}
 }
 
-// Bug class H3: the clock decided whether a memory had expired, so the bytes of the head changed without a bust. The
-// time of the fold must decide.
+// Bug class H3: the clock decided whether a memory had expired, so the bytes of the head changed without a bust.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},
@@ -92,7 +90,6 @@ func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	}
 }
 
-// The delta has a quarter of the budget, rounded down.
 func TestBudgetOfTheDelta(t *testing.T) {
 	var memories []chronicle.Memory
 	for i := range 40 {
@@ -106,7 +103,6 @@ func TestBudgetOfTheDelta(t *testing.T) {
 	}
 }
 
-// Whatever the memories say, they stay within their budget.
 func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.BaselineInput{
@@ -122,7 +118,6 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 			})
 		}
 		got := history.Baseline(in)
-		// The tags around the list have a few more tokens than the constant for them.
 		const tags = 20
 		if got.Sections.Memory > in.MemoryBudget+tags {
 			t.Fatalf("%+v with %d", got.Sections, in.MemoryBudget)
@@ -133,9 +128,8 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	})
 }
 
-// Reference vectors mem-select, mem-line and coalesce. In mem-select, the wrapper of this package has 20 tokens more
-// than the reference's. Bug class K9: a short budget kept the oldest memories, because most memories have the same
-// importance.
+// Reference vectors mem-select, mem-line and coalesce. Bug class K9: a short budget kept the oldest memories,
+// because most memories have the same importance.
 func TestBugK9ReferenceMemories(t *testing.T) {
 	sizes := map[string]int{"five": 33, "six": 23, "seven": 23, "eight": 22}
 	count := func(line string) int {
@@ -190,8 +184,6 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	}
 }
 
-// Memories of the user have a section and a budget of their own. So neither they nor the memories of the project take
-// room from the other section.
 func TestMemoriesOfTheUserHaveTheirOwnSection(t *testing.T) {
 	ofUser := chronicle.Memory{ID: 7, Project: chronicle.UserProject, Category: chronicle.UserCategory, Content: "prefers <short> answers"}
 	in := history.BaselineInput{Memories: []chronicle.Memory{{ID: 1, Project: "git:1", Category: "NAMING", Content: "x"}, ofUser}, CountText: tokens.Count}

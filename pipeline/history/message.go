@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Message is one raw message as the trigger sees it.
 type Message struct {
 	// Ordinal is the message's place in the session, from 1. See Number.
 	Ordinal int
@@ -21,16 +20,14 @@ type Message struct {
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts holds the words of the message's author: typed by the user, or written by the
-	// model.
+	// Texts holds the words of the message's author: typed by the user, or written by the model.
 	Texts []string
 	// Others holds the words of others in a message of the user, for example the content
 	// of an attached file, or a reminder that a plugin has put into the user's text.
 	Others []transcript.Said
 	Calls  []Call
-	// IsContinued means that the answer ends with calls that the provider itself has run. The next answer continues it.
-	// The provider joins the two answers, and Anthropic requires that the joined answer begins with the thinking of the
-	// first.
+	// IsContinued means that the answer ends with calls that the provider itself has run. The provider joins the next
+	// answer with this answer. Anthropic requires that the joined answer begins with the thinking of the first.
 	IsContinued bool
 }
 
@@ -63,9 +60,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the words of a text. If the harness has written the whole text, say leaves out the reminders in it. In a
-// text of the user, reminders stay, but as words of the harness, because the user may have typed the marks of a
-// reminder.
+// Reminders in a text of the harness are left out. Reminders in a text of the user become words of the harness,
+// because the user may have typed their marks.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {
@@ -86,8 +82,6 @@ func (m *Message) say(p *transcript.Part) {
 	}
 }
 
-// authorOf returns the author of the plain words in a message of this role: the user or
-// the model.
 func authorOf(role transcript.Role) transcript.Origin {
 	if role == transcript.User {
 		return transcript.FromUser
@@ -97,5 +91,4 @@ func authorOf(role transcript.Role) transcript.Origin {
 
 func isBlank(s string) bool { return strings.TrimFunc(s, text.IsJSSpace) == "" }
 
-// IsPrompt reports whether a user has said something in the message.
 func (m *Message) IsPrompt() bool { return m.Role == transcript.User && len(m.Texts) > 0 }

@@ -56,7 +56,6 @@ func lettersOf(all []transcript.Said) (letters string) {
 	return letters
 }
 
-// In Pi's messages, too, only words that the user has typed make a prompt.
 func TestPromptsOfPi(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"role":"user","content":"go"}`: "U",
@@ -80,7 +79,6 @@ func TestPromptsOfPi(t *testing.T) {
 	}
 }
 
-// If Pi's user has hidden a command from the model, the historian's model does not see it either.
 func TestExcludedCommandStaysPrivate(t *testing.T) {
 	m := transcript.Pi{}.Decode(json.Value(`{"id":"p","message":{"role":"bashExecution","command":"cat key","output":"secret","excludeFromContext":true}}`))
 	if got := MessageOf(&m, 1, 10); len(got.Texts)+len(got.Calls) > 0 {
@@ -88,8 +86,6 @@ func TestExcludedCommandStaysPrivate(t *testing.T) {
 	}
 }
 
-// A finished answer that the harness made as a summary has no ordinal. A summary that the harness shows as a prompt has
-// none either.
 func TestIsSummary(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`: true,

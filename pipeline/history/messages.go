@@ -5,20 +5,17 @@ import (
 	"sort"
 )
 
-// Messages are the messages of a session that the trigger can see, in order. They may begin after ordinal 1, and
-// ordinals may be missing: an unreadable message has an ordinal, but is not in the list.
+// Messages are the messages of a session that the trigger can see, in order. Ordinals may be missing: an
+// unreadable message has an ordinal, but is not in the list.
 type Messages struct {
 	list  []Message
 	total int
-	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by ordinal, and not by the position
-	// in the list: if an ordinal is missing, the two differ.
-	sums []int
-	// reads holds the same sums of the tokens that the historian reads.
+	// sums[n] is the size in tokens of all messages up to ordinal n. An ordinal may be missing in the list.
+	sums  []int
 	reads []int
 }
 
-// NewMessages returns the messages of a session that has total messages. The messages
-// are sorted by ordinal.
+// NewMessages returns the messages of a session that has total messages.
 func NewMessages(list []Message, total int) *Messages {
 	for i := range list {
 		total = max(total, list[i].Ordinal)
@@ -35,7 +32,6 @@ func NewMessages(list []Message, total int) *Messages {
 	return m
 }
 
-// Total returns the ordinal of the session's newest message.
 func (m *Messages) Total() int { return m.total }
 
 // Between returns the messages with ordinals from start up to end (exclusive).
@@ -56,8 +52,7 @@ func (m *Messages) Tokens(start, end int) int {
 	return max(0, m.sums[end-1]-m.sums[start-1])
 }
 
-// Reads returns how many tokens the historian reads of the messages from start up to end
-// (exclusive).
+// Reads returns how many tokens the historian reads of the messages from start up to end (exclusive).
 func (m *Messages) Reads(start, end int) int {
 	start, end = m.clamp(start), m.clamp(end)
 	return max(0, m.reads[end-1]-m.reads[start-1])
@@ -65,13 +60,11 @@ func (m *Messages) Reads(start, end int) int {
 
 func (m *Messages) clamp(ordinal int) int { return min(max(1, ordinal), m.total+1) }
 
-// find returns the index of the first message whose ordinal is at least the given one.
 func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal from which the messages up to the newest have at least the given number of
-// tokens. If all messages together have fewer, it returns 1.
+// suffixStart returns the greatest ordinal from which the messages have at least the given tokens, or 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -83,9 +76,7 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// prefixEnd returns where the messages that a run may read end. They begin at start, end at the given end or earlier,
-// and have at most the given number of tokens to read. If the first message alone has more tokens, the run reads only
-// this message.
+// If the first message alone has more than the given tokens, the run reads only this message.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start
@@ -94,8 +85,7 @@ func (m *Messages) prefixEnd(start, end, tokens int) int {
 	return start + max(1, fits)
 }
 
-// newestPrompt returns the ordinal of the n-th newest prompt of the user, counted from
-// 1. It returns 0 if there are fewer than n.
+// newestPrompt returns the ordinal of the n-th newest prompt of the user, or 0.
 func (m *Messages) newestPrompt(n int) int {
 	for i := len(m.list) - 1; i >= 0; i-- {
 		if m.list[i].IsPrompt() {

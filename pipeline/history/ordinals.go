@@ -9,22 +9,21 @@ import (
 type Entry struct {
 	// Key is empty if the message could not be read.
 	Key string
-	// IsSummary means that the harness itself made the message as a summary of the
-	// session. Such a message has no ordinal.
+	// IsSummary means that the harness itself made the message as a summary of the session. A summary has no ordinal.
 	IsSummary bool
-	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). It has no ordinal,
-	// because the harness does not always store it, and does not always send it.
+	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). A message outside
+	// has no ordinal, because the harness does not always store it, and does not always send it.
 	IsOutside bool
 }
 
-// IsSummary reports whether the harness made the message as a summary of the session. An answer counts only if it has
-// ended, because an unfinished or failed answer may still become another kind of message.
+// IsSummary reports whether the harness made the message as a summary of the session. An unfinished or failed answer
+// may still become another kind of message.
 func IsSummary(m *transcript.Message) bool {
 	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
 
-// AnchorsOf returns the anchors of messages with the ordinals start, start+1 and so on. The
-// key of an unreadable message is empty, and it yields no anchor.
+// AnchorsOf returns the anchors of messages with the ordinals start, start+1 and so on. An
+// unreadable message has the key "" and yields no anchor.
 func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 	for i, key := range keys {
 		if key != "" {
@@ -34,17 +33,17 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 	return anchors
 }
 
-// Number returns the ordinal of each entry, or 0 for an entry without one. The entries are
-// in the order of the harness's store.
+// Number returns the ordinal of each entry, or 0 for an entry without one. The entries are in the order of the
+// harness's store.
 //
-// Without anchors, the first message has ordinal 1, and each next message has one more. An unreadable message is
-// counted, too. A summary and a message outside the conversation are not counted.
+// Without anchors, the first message has ordinal 1. Unreadable messages are counted. Summaries and messages outside
+// the conversation are not counted.
 //
-// An anchor is a message whose ordinal is known, for example because a compartment covers it. An anchor keeps its
-// ordinal, and the messages after it are counted from this ordinal. So a deleted message leaves a gap, and the ordinals
-// after the next anchor stay right. Before the first anchor, Number counts backwards. A message gets no ordinal if
-// counting backwards has reached 0, or if counting forwards has reached the ordinal of the next anchor. Number ignores
-// an anchor that is not among the entries, or that contradicts the anchors before it.
+// An anchor is a message with a known ordinal, for example because a compartment covers it. The messages after an
+// anchor are counted from its ordinal, so a deleted message leaves a gap. Before the first anchor, Number counts
+// backwards. A message gets no ordinal if counting backwards reaches 0, or if counting forwards reaches the ordinal
+// of the next anchor. Number ignores an anchor that is not among the entries, or that contradicts the anchors before
+// it.
 func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)
@@ -71,12 +70,10 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 	return ordinals
 }
 
-// hasNone reports whether the message has no ordinal.
 func (e Entry) hasNone() bool { return e.IsSummary || e.IsOutside }
 
-// IsAnchored reports whether Number knows the ordinals of an array: the array begins with
-// the session's first message, or holds one of the anchors. After a compaction by the
-// harness, an array begins with a summary, and the number of missing messages is unknown.
+// IsAnchored reports whether Number knows the ordinals of an array. After a compaction, an array begins with a
+// summary and lacks an unknown number of messages, so it needs an anchor.
 func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {
 		if e.IsSummary {
@@ -91,7 +88,6 @@ type located struct {
 	index int
 }
 
-// locate returns the anchors that are among the entries, in the order of both.
 func locate(entries []Entry, anchors []chronicle.Place) (found []located) {
 	if len(anchors) == 0 {
 		return nil

@@ -46,8 +46,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Ordinals rise. If the anchors agree with the ordinals without anchors, they change nothing. After some messages are
-// deleted, a message keeps its ordinal if an anchor precedes it and no message between the anchor and it was deleted.
+// Anchors that agree with the ordinals change nothing. A message keeps its ordinal if an anchor precedes it and no
+// message between the two was deleted.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

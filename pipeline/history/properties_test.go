@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// genMessages draws a session: prompts, answers, huge messages, missing ordinals, and
-// calls. With longArcs, a result may be in a later message than its call.
+// With longArcs, a result may be in a later message than its call.
 func genMessages(t *rapid.T, longArcs bool) *Messages {
 	var list []Message
 	n := rapid.IntRange(0, 40).Draw(t, "messages")
@@ -67,7 +66,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut of a snapshot is between a call and its result, or after a call of the tail that still waits for its result.
+// No cut is inside an arc, or after a call of the tail that still waits for its result.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -89,7 +88,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	})
 }
 
-// The parts of a snapshot are in order. The eligible messages exceed the cap only if they cannot be divided.
+// The eligible messages exceed the cap only if they cannot be divided.
 func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -119,7 +118,6 @@ func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	})
 }
 
-// Without pressure, the prompt that the model is answering stays in the tail.
 func TestLivePromptStaysBelowEightyPercent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, true)
@@ -131,7 +129,6 @@ func TestLivePromptStaysBelowEightyPercent(t *testing.T) {
 	})
 }
 
-// A larger tail never begins later.
 func TestTailStartIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, true)
@@ -144,7 +141,7 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, a run is possible as soon as the messages before the tail exceed smallRest.
+// From 80 % on, smallRest tokens before the tail are enough for a run.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -156,7 +153,6 @@ func TestPressureAlwaysFindsSomething(t *testing.T) {
 	})
 }
 
-// A wrap-up keeps exactly the newest turns.
 func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -169,7 +165,6 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	})
 }
 
-// waitsBefore reports whether any call before the message with the ordinal still has no result.
 func waitsBefore(m *Messages, ordinal int) bool {
 	for _, a := range arcsOf(m) {
 		if a.last == open && a.first < ordinal {
@@ -179,7 +174,6 @@ func waitsBefore(m *Messages, ordinal int) bool {
 	return false
 }
 
-// A series of chunks covers every message once, in order, and contains all words.
 func TestChunksCoverEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := genMessages(t, true)
@@ -211,7 +205,6 @@ func TestChunksCoverEverything(t *testing.T) {
 	})
 }
 
-// A text that is cut fits, and ends with the marker.
 func TestTruncatedTextFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.StringN(1, 3000, -1).Draw(t, "text")
@@ -233,8 +226,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// While usage is above the low mark, Throttle.Next makes a compartment after a few passes, however often the models
-// fail. Failing models read at most the allowance plus the tokens of one run.
+// Above the low mark, Throttle.Next makes a compartment after a few passes, however often the models fail. Failing
+// models read at most the allowance plus the tokens of one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

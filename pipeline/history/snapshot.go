@@ -3,25 +3,20 @@ package history
 // A Situation holds all facts that decide which part of a session a historian may summarise.
 type Situation struct {
 	Messages *Messages
-	// Covered is the ordinal of the last message that a compartment covers, 0 without a
-	// compartment.
+	// Covered is the ordinal of the last message that a compartment covers, 0 without a compartment.
 	Covered int
 	// Limit is the prompt limit of the session's model in tokens, 0 if it is unknown.
 	Limit int
-	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the
-	// window allows.
+	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the window allows.
 	WorkingSet int
-	// Threshold is the execute threshold, and Usage is the pressure of the session.
-	// Both are in percent of the limit.
+	// Threshold is the execute threshold, and Usage is the pressure of the session. Both are in percent of the limit.
 	Threshold, Usage float64
 }
 
-// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must both use
-// this function: if their results differed for a session without compartments, no first compartment would ever be
-// published (class H9 in docs/defects.md).
+// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must agree
+// on it, because otherwise no first compartment would ever be published (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
-// A Mode says which part of the history to summarise.
 type Mode uint8
 
 const (
@@ -31,7 +26,6 @@ const (
 	WrapUp
 )
 
-// A Request says what to summarise.
 type Request struct {
 	Mode Mode
 	// KeepTurns is the number of newest turns that a wrap-up keeps, at least 1.
@@ -40,10 +34,8 @@ type Request struct {
 	Scale float64
 }
 
-// A TailReason says why the protected tail begins where it begins.
 type TailReason string
 
-// The reasons, in the order in which Snapshot checks them.
 const (
 	EmptySession     TailReason = "empty-session"
 	SizeWalk         TailReason = "size-walk"
@@ -56,27 +48,23 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session at one moment into four parts: the messages that compartments cover, the eligible
-// messages [Start, End), later messages, and the protected tail [TailStart, Last]. The trigger decides by a snapshot
-// and passes it to the run, so that both use the same messages.
+// A Snapshot divides a session into covered messages, eligible messages [Start, End), later messages, and the
+// protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
-	// Start is the first message without a compartment. End is the first message that
-	// this run may not summarise. TailStart begins the protected tail. Last is the
-	// newest message.
+	// Start is the first message without a compartment, End the first that this run may not summarise, Last the
+	// newest.
 	Start, End, TailStart, Last int
 
 	Reason TailReason
-	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages.
-	// Reads is how many tokens of them the historian reads, and Cap is the maximum that one run reads.
+	// Target is the size in tokens that the protected tail should have. Tokens is the size of the eligible messages,
+	// Reads is how many of these tokens the historian reads, and Cap is the maximum that one run reads.
 	Target, Tokens, Reads, Cap int
-	// Oversize means that Reads exceeds Cap, because a message or a tool arc cannot be
-	// divided.
+	// Oversize means that Reads exceeds Cap, because a message or an arc cannot be divided.
 	Oversize bool
 	// Limit and Usage are copied from the situation.
 	Limit int
 	Usage float64
 }
 
-// IsRunnable reports whether the snapshot has messages that are worth a run.
 func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }

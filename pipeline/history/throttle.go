@@ -1,10 +1,7 @@
 package history
 
-// A Throttle limits the cost of runs without a result. It counts runs, tokens, money and passes. It does not measure
-// time, because a limit in time could stop the historian while the window fills. docs/history.md has the reasons.
-//
-// A compartment by a model resets the throttle. Runs with a result need no limit, because each message is summarised
-// once.
+// A Throttle limits the cost of runs without a result. It does not count time, because the historian would stop while
+// the window fills. docs/history.md has the reasons. A compartment by a model resets the throttle.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that the models have read in these
 	// runs. Money is the price of these tokens, in the unit of Demand.Price.
@@ -19,7 +16,6 @@ type Throttle struct {
 	Bouts int
 }
 
-// A Demand is the trigger's request for a run.
 type Demand struct {
 	// Pass is the number of the session's pass.
 	Pass     int
@@ -32,7 +28,6 @@ type Demand struct {
 	Price float64
 }
 
-// A Way says how the next compartment is made, if at all.
 type Way uint8
 
 const (
@@ -45,7 +40,6 @@ const (
 	Extractive
 )
 
-// A Grant is the throttle's answer to a demand.
 type Grant struct {
 	Way Way
 	// Tokens is the size of the messages that a run by a model may read.
@@ -55,22 +49,17 @@ type Grant struct {
 }
 
 const (
-	// maxBackoff is the maximum number of passes between a run without a result and the next run.
 	maxBackoff = 8
 	// maxWaited is the number of passes that eligible messages may wait before the status shows a fault.
 	maxWaited = 6
-	// forgotten is the number of passes after which the throttle forgets runs without a result for the first time.
-	// Below the low mark, only this lets a failing model be asked again. Each further time takes twice as many passes,
-	// because a model that has always failed will probably fail again.
+	// After this number of passes, the throttle forgets runs without a result. Below the low mark, nothing else lets
+	// a failing model be asked again, each time after twice as many passes.
 	forgotten = 50
-	// maxBouts is how often the number of passes doubles.
-	maxBouts = 4
+	maxBouts  = 4
 )
 
-// rest returns the number of passes after which the throttle forgets its runs.
 func (t Throttle) rest() int { return forgotten << min(t.Bouts, maxBouts) }
 
-// at returns the throttle on a later pass, on which it may have forgotten its runs.
 func (t Throttle) at(pass int) Throttle {
 	if t.Runs == 0 || pass-t.Pass < t.rest() {
 		return t
@@ -78,8 +67,7 @@ func (t Throttle) at(pass int) Throttle {
 	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
 }
 
-// Next decides about a demand. While usage is above the low mark, the answer is Wait on
-// at most maxWaited passes in a row.
+// While usage is above the low mark, the answer is Wait on at most maxWaited passes in a row.
 func (t Throttle) Next(d Demand) Grant {
 	t = t.at(d.Pass)
 	s := &d.Snapshot
@@ -99,15 +87,14 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns the number of tokens that models may still read for a demand, and whether the tokens or the money are
-// spent. After a single run they do not count as spent, because the second run reads half of the chunk and may succeed.
+// isSpent says that tokens or money are spent. After a single run neither counts as spent, because the second run
+// reads half of the chunk and may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
 	return tokens, t.Runs > 1 && (tokens <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price)
 }
 
-// IsOverdue reports whether eligible messages have waited for too many passes.
 func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
 
 // If the demand stays the same, RetryPass returns the first pass on which a model may be asked again.
@@ -121,7 +108,6 @@ func (t Throttle) RetryPass(d Demand) int {
 	return t.Pass + backoff(t.Runs)
 }
 
-// Waits returns the throttle after a pass on which the trigger demanded a run, but no run began or was in progress.
 func (t Throttle) Waits() Throttle {
 	t.Waited++
 	return t
@@ -135,16 +121,15 @@ func (t Throttle) Begun(pass int, g Grant) Throttle {
 	return t
 }
 
-// Failed returns the throttle after a run with grant g has ended without a model's result. pass is the pass on which
-// the run ended. Failed replaces the granted tokens with the tokens that the models have really read, and adds the
-// price of these tokens.
+// Failed replaces the granted tokens of a run without a result with the tokens that were really read, and adds their
+// price. pass is the pass on which the run ended.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t
 }
 
 // Published returns the throttle after a publish. An extractive compartment does not show that a model works, so the
-// earlier failures still count.
+// failures still count.
 func (t Throttle) Published(w Way) Throttle {
 	if w == ByModel {
 		return Throttle{}
@@ -153,8 +138,7 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// allowance returns how many tokens the historian may read without a result. It is at
-// least one full run, and grows with the usage.
+// allowance returns how many tokens the historian may read without a result.
 func allowance(usage float64, runCap, room int) int {
 	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
 	switch {
@@ -166,5 +150,4 @@ func allowance(usage float64, runCap, room int) int {
 	return min(500_000, max(runCap, part(0.2, 500_000)))
 }
 
-// backoff returns the number of passes between a run without a result and the next run: 1, 2, 4 and so on.
 func backoff(runs int) int { return min(1<<min(runs-1, 16), maxBackoff) }

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// In the reference, there was a quota for ten minutes, and the second demand waited for time to pass. The throttle of
-// this package counts passes, and waits only if there is no pressure.
+// The reference has a quota for ten minutes. This throttle counts passes, and waits only if there is no pressure.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
 		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}
@@ -69,8 +68,7 @@ func TestThrottleBacksOff(t *testing.T) {
 
 func TestThrottleCountsMoney(t *testing.T) {
 	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
-	// The fallback costs ten times as much as the planned model. So 4,000 tokens of the fallback cost as much as 40,000
-	// tokens of the planned model.
+	// The fallback costs ten times as much as the planned model.
 	dear := Throttle{Runs: 2, Tokens: 4000, Money: 80_000, Pass: 1}
 	if g := dear.Next(d); g.Way != Extractive {
 		t.Errorf("money is spent: %+v", g)
@@ -84,7 +82,6 @@ func TestThrottleCountsMoney(t *testing.T) {
 	}
 }
 
-// A run reserves its tokens, and its end replaces them with the tokens that were read.
 func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	g := Grant{Way: ByModel, Tokens: 1000}
 	begun := Throttle{Waited: 3}.Begun(7, g)
@@ -99,8 +96,6 @@ func TestThrottleCountsTheTokensThatWereRead(t *testing.T) {
 	}
 }
 
-// A status names the first pass on which the throttle answers the same demand with
-// ByModel.
 func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	d := Demand{Pass: 100, Snapshot: Snapshot{Usage: 30, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	for name, throttle := range map[string]Throttle{
@@ -118,8 +113,7 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	}
 }
 
-// Models that never give a usable answer are asked less and less often. The bug: they were asked again every 50 passes,
-// for as long as the session lasted.
+// The bug: they were asked again every 50 passes, for as long as the session lasted.
 func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	var throttle Throttle

@@ -3,7 +3,6 @@ package history
 // A TriggerReason says why a run of the historian begins, or why no run begins.
 type TriggerReason string
 
-// The reasons for a run.
 const (
 	// RunForced: usage has reached ForceUsage.
 	RunForced TriggerReason = "force-80"
@@ -17,14 +16,12 @@ const (
 	RunForHeadroom TriggerReason = "projected-headroom"
 )
 
-// The reasons for no run.
 const (
 	// NoRunBesideAnother: another run is in progress.
 	NoRunBesideAnother TriggerReason = "running"
 	// NoRunNothingNew: compartments cover all messages.
 	NoRunNothingNew TriggerReason = "nothing-new"
-	// NoRunSmall: the messages without a compartment have fewer tokens than the trigger
-	// budget.
+	// NoRunSmall: the messages without a compartment have fewer tokens than the trigger budget.
 	NoRunSmall TriggerReason = "small"
 	// NoRunAllTail: all messages without a compartment belong to the protected tail.
 	NoRunAllTail TriggerReason = "nothing-eligible"
@@ -52,15 +49,13 @@ type TriggerFacts struct {
 	Count func(string) int
 }
 
-// WaitingDrops says how much of the prompt the next bust removes anyway, in tokens: messages of published compartments
-// that the head does not show yet, and queued drops.
+// WaitingDrops says how much of the prompt the next bust removes anyway, in tokens.
 type WaitingDrops struct {
-	// Active is the size of the prompt. Going is the size of the part that the next bust
-	// removes.
+	// Active is the size of the prompt. Going is the size of the part that the next bust removes.
 	Active, Going int
 }
 
-// after returns the usage after the next bust. ok is false if no content waits for it.
+// after returns the usage after the next bust. ok is false if no content waits for the bust.
 func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 	if w.Active <= 0 || w.Going <= 0 {
 		return 0, false
@@ -88,14 +83,13 @@ const (
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether no run can begin because the messages without a compartment are too small. tokens is their
-// size. IsSmall needs no messages, so a pass can call it first.
+// IsSmall reports whether the messages without a compartment are too small for a run. tokens is their size. IsSmall
+// needs no messages, so a pass can call it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
 
-// Trigger decides whether a run of the historian begins. docs/history.md has the rules in
-// their order.
+// Trigger decides whether a run of the historian begins. docs/history.md has the rules in their order.
 func Trigger(f TriggerFacts) TriggerResult {
 	m, uncovered := f.Messages, FirstUncovered(f.Covered)
 	switch {
@@ -115,7 +109,7 @@ func Trigger(f TriggerFacts) TriggerResult {
 	return r
 }
 
-// force decides under pressure. If nothing is eligible, it shrinks the protected tail.
+// If nothing is eligible, it shrinks the protected tail.
 func (r *TriggerResult) force(f TriggerFacts) {
 	if f.dropsSuffice() {
 		r.Reason = NoRunDropsSuffice
@@ -130,10 +124,8 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides without pressure, by the condensed text of all messages before the tail. Their raw size says little:
-// for example, a few files that were read are large, and their summary is short. The cap of a run does not limit this
-// text. In a small window, the cap is smaller than the size at which a run begins, so with this limit no run would ever
-// begin.
+// weigh uses the condensed text, because the summary of large files is short. The cap of a run does not limit this
+// text, because in a small window the cap is smaller than the size at which a run begins.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

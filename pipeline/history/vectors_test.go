@@ -14,11 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The figures of this file are reference values, observed on an independent implementation of the same rules. If a
-// value of this package differs, a comment gives the reason.
+// The figures of this file are reference values, observed on an independent implementation of the same rules. A
+// comment gives the reason of each difference.
 
-// session returns messages with short texts. Roles are letters, u for the user and a for
-// the assistant.
+// Roles are letters, u for the user and a for the assistant.
 func session(roles string, sizes ...int) *Messages {
 	list := make([]Message, len(roles))
 	for i, r := range roles {
@@ -33,8 +32,7 @@ func session(roles string, sizes ...int) *Messages {
 	return NewMessages(list, len(list))
 }
 
-// at returns the situation of the reference values: a window of 128,000 tokens with an
-// execute threshold of 65 %.
+// The window has 128,000 tokens and an execute threshold of 65 %.
 func at(m *Messages, usage float64) Situation {
 	return Situation{Messages: m, Limit: 128_000, Threshold: 65, Usage: usage}
 }
@@ -175,7 +173,6 @@ func TestProtectedTail(t *testing.T) {
 	if s := small.Snapshot(Request{}); s.TailStart != 5 || s.Reason != HugeMessage {
 		t.Errorf("a message of 14,000 tokens in a window of 32,000: start %d, %s", s.TailStart, s.Reason)
 	}
-	// The session of the first row with the first two messages summarised.
 	s := at(session("uauauaua", 4000), 50)
 	s.Covered = 2
 	if got := s.Snapshot(Request{}); got.Start != 3 || got.TailStart != 5 || got.End != 5 {
@@ -183,8 +180,7 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of each message of the assistant with one call and its result. waiting is the ordinal of the
-// only message whose call has no result.
+// waiting is the ordinal of the only message whose call has no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -199,8 +195,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 		open, start, end int
 	}{
 		{2, 7, 7}, // the call is too old to move the start of the tail
-		// The reference moved the start of the tail forward to the open call, up to 8 and 9. Here the start of the tail
-		// never moves forward (class H7).
+		// Here the start of the tail never moves forward (class H7).
 		{8, 7, 7},
 		{10, 7, 7},
 	} {
@@ -211,9 +206,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call which the provider has run, and the answer that continues it, are summarised
-// together. The bug: the head ended between them, so the prompt ended with an answer without its thinking, and
-// Anthropic refuses this.
+// An answer that ends with a call of the provider belongs to the answer that continues it. The bug: the head ended
+// between them, so the prompt ended with an answer without its thinking, which Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)
@@ -379,7 +373,7 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// In a small window, the cap of a run is smaller than the amount of text at which a run begins.
+// In a small window, the cap of a run is smaller than the text at which a run begins.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -398,8 +392,7 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run. So a run also begins
-// when the rent for the messages before the working set has reached the price of the run.
+// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The rows are reference vectors for the tone of reminders.
 func TestReminderVectors(t *testing.T) {
 	for _, test := range []struct {
 		reading Reading
@@ -33,7 +32,6 @@ func TestReminderVectors(t *testing.T) {
 	}
 }
 
-// These results are worked out by hand from the constants in reminder.go.
 func TestReminderRules(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -57,7 +55,6 @@ func TestReminderRules(t *testing.T) {
 	}
 }
 
-// The rows are reference vectors for the nudge message.
 func TestMessageVectors(t *testing.T) {
 	for _, test := range []struct {
 		reclaimable, usable int
@@ -69,8 +66,7 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// Until a model drops something, it gets at most one reminder of each tone, and each reminder is more urgent than the
-// reminder before it.
+// A drop by the model begins a new cycle of reminders.
 func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")
@@ -96,7 +92,7 @@ func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 }
 
 // Bug class B19 (docs/defects.md): models were reminded of output that they could not drop, for example at 25,000
-// tokens of a window of 272,000. Output that had already been dropped could also make a reminder more urgent.
+// tokens of a window of 272,000.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {
@@ -111,7 +107,7 @@ func TestBugB19NobodyIsNagged(t *testing.T) {
 			t.Errorf("at pressure %v of a large window: %s", pressure, level)
 		}
 	}
-	// The model has dropped a third of the pile. Before this drop, the reminder was urgent. Now it is gentle.
+	// The model has dropped a third of the pile.
 	if level, _ := Remind(Reading{40_000, 0.9, 130_000}, Cycle{60_000, Urgent}); level != Gentle {
 		t.Errorf("after a drop: %s", level)
 	}

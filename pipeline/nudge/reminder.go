@@ -2,10 +2,8 @@ package nudge
 
 import "math"
 
-// Level is the tone of a reminder.
 type Level string
 
-// The levels, from the calmest to the most urgent.
 const (
 	Quiet  Level = ""
 	Gentle Level = "gentle"
@@ -14,9 +12,8 @@ const (
 )
 
 const (
-	// worthDropping is the smallest pile that deserves a reminder, in tokens.
 	worthDropping = 10_000
-	// The severity at which each tone starts; see Reading.level.
+	// The severity from which each tone is used (Reading.level).
 	gentleFrom = 0.20
 	firmFrom   = 0.40
 	urgentFrom = 0.65
@@ -34,17 +31,15 @@ type Reading struct {
 	Window int
 }
 
-// A Cycle records the last reminder of a session. Its zero value is a session
-// that was never reminded.
+// A Cycle records the last reminder of a session. Its zero value is a session that was never reminded.
 type Cycle struct {
-	// Undropped is the size of the pile at the time of that reminder, and Level is
-	// its tone.
+	// Undropped is the size of the pile at the time of that reminder, and Level is its tone.
 	Undropped int
 	Level     Level
 }
 
-// Remind returns the tone of the reminder that is due, or Quiet, and the cycle after it. If the pile has shrunk since
-// the last reminder, a new cycle begins. Within a cycle, a further reminder is due only if its tone is more urgent.
+// Remind returns the tone of the reminder that is due, or Quiet, and the cycle after it. A smaller pile begins a new
+// cycle. Within a cycle, each reminder must be more urgent than the last.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}
@@ -63,8 +58,8 @@ func Remind(r Reading, last Cycle) (Level, Cycle) {
 	return level, Cycle{r.Undropped, level}
 }
 
-// level returns the tone for this reading, as if there were no earlier reminders. It depends on the pressure multiplied
-// by the share of the window that could be dropped.
+// level returns the tone for this reading, as if there were no earlier reminders. The severity is the pressure
+// multiplied by the share of the window that could be dropped.
 func (r Reading) level() Level {
 	if r.Undropped < worthDropping {
 		return Quiet
@@ -96,8 +91,7 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether the nudge message is due, because the model could drop at least a third of the space
-// that the session may still use. usable shrinks as the window fills, so this condition includes the pressure.
+// WantsMessage reports whether the model could drop at least a third of usable. usable shrinks as the window fills.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

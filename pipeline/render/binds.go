@@ -13,11 +13,11 @@ import (
 // date such as 20260801 is not read as a minor version.
 var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}))?(?:-([a-z]+))?(?:[^0-9a-z]|$)`)
 
-// BindsThinking reports whether the model accepts a thinking block only after the exact prompt for which the block was
-// produced (docs/preserved-thinking.md). Claude models do so from version 5.1 on. Mythos 5.1 is an exception: it signs
-// its thinking, but does not check it. If the id names no Claude version, the provider decides. A provider that speaks
-// Anthropic's protocol may serve a binding model, so the model counts as binding, unless the id names another maker's
-// model, for example amazon.nova-pro. At an unknown provider, such a model always counts as binding.
+// BindsThinking reports whether the model accepts a thinking block only after the exact prompt for which the block
+// was produced (docs/preserved-thinking.md). Claude models do so from version 5.1 on, except Mythos 5.1, which does
+// not check its thinking. If the id names no Claude version, the provider decides. A provider that speaks Anthropic's
+// protocol may serve a binding model, unless the id names another maker's model, for example amazon.nova-pro. At an
+// unknown provider, such a model always counts as binding.
 func (p Profile) BindsThinking(model string) bool {
 	m := claudeID.FindStringSubmatch(strings.ToLower(model))
 	if m == nil {
@@ -31,8 +31,7 @@ func (p Profile) BindsThinking(model string) bool {
 	return major > 5 || major == 5 && minor >= 1
 }
 
-// foreign holds parts of the ids of other makers' models, which Bedrock and Vertex
-// sell beside Anthropic's.
+// Parts of the ids of other makers' models, which Bedrock and Vertex also sell.
 var foreign = []string{"amazon.", "nova", "meta.", "llama", "mistral", "cohere", "ai21", "deepseek", "qwen", "gemini", "gpt", "openai.", "titan"}
 
 func isForeign(model string) bool {

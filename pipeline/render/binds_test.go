@@ -27,14 +27,13 @@ func TestBindsThinking(t *testing.T) {
 		{"anthropic", "claude-mythos-5-1", false}, // it signs its thinking, but does not check it
 		{"anthropic", "claude-5-1-mythos", false},
 		{"anthropic", "claude-mythos-5-5", true},
-		// The same models at gateways and clouds.
 		{"bedrock", "eu.anthropic.claude-sonnet-5-5-v1:0", true},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", false},
 		{"vertex", "claude-haiku-5-5@20261001", true},
 		{"openai-compatible", "anthropic/claude-fable-5.1", true},
 		{"openai-compatible", "anthropic/claude-opus-4.5", false},
 		{"copilot", "claude-opus-5.5", true},
-		// If the id names no Claude version, the model counts as binding if the provider may serve a binding model.
+		// Without a Claude version in the id, the provider decides.
 		{"anthropic", "our-company-best", true},
 		{"unknown", "something", true},
 		{"bedrock", "amazon.nova-pro-v1:0", false},
@@ -49,8 +48,8 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of this part differ in a fork, but do not
-// reach the provider. So thinking after the part stays valid.
+// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of this part differ in a fork, but do
+// not reach the provider.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

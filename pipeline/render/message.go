@@ -11,21 +11,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options are the settings that stay the same for a whole session.
 type Options struct {
 	Codec transcript.Codec
-	// Prefixes says whether each active unit shows its tag to the model, for example
-	// `§12§ ` before a text.
+	// Prefixes says whether each active unit shows its tag to the model, for example `§12§ ` before a text.
 	Prefixes bool
 }
 
-// Frame holds the facts about a message's surroundings on which its rendering depends.
+// Frame holds the surroundings of a message on which its rendering depends.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
 	Gaps bool
-	// Fused means that the provider merges the message with the assistant
-	// message before it.
+	// Fused means that the provider merges the message with the assistant message before it.
 	Fused bool
 	// KeepsCall means that a call of the message has to stay. If all its calls are dropped, the last call becomes a
 	// skeleton.
@@ -33,34 +30,28 @@ type Frame struct {
 	// KeepsText means that the message must not be removed as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
-	// Marked means that the message holds rows of the host's compaction marker: it is the
-	// marker's summary, or the prompt at which the marker stands. The rows are for the
-	// harness only, so they are not sent.
+	// Marked means that the message is the summary or the prompt of the host's compaction
+	// marker. The marker's rows are for the harness only, so they are not sent.
 	Marked bool
-	// Todo holds the operations that append the synthetic todo list to the
-	// message. It is nil for most messages.
+	// Todo holds the operations that append the synthetic todo list to the message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds means that the model accepts thinking only after the exact prompt for which it was produced. So nothing
-	// before a thinking block may change (docs/preserved-thinking.md).
+	// Binds means that the model accepts thinking only after the exact prompt for which it was produced.
 	Binds bool
 	// Foreign means that the message was written by another model than the one that gets the request.
 	Foreign bool
-	// Unbound means that the prompt before the message has changed since the message's thinking was produced. The
-	// thinking is invalid and must not be sent.
+	// Unbound means that the prompt before the message has changed since the message's thinking was produced.
+	// Invalid thinking must not be sent.
 	Unbound bool
 }
 
 // UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns the operations that turn the raw message of m into its form on the wire. It edits contents first and
-// notes which parts are removed. Only then does it leave out reasoning, because that depends on the parts that stay.
-// The remove operations come after the edits and run from the end of the message, so that no operation shifts the path
-// of a later one.
+// Patch returns the operations that turn the raw message of m into its form on the wire. The remove operations come
+// last and run from the end of the message, so that no operation shifts the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
-		// The harness may hide the message because it has no text. With a placeholder it would have a text, and the
-		// harness would send it.
+		// With a placeholder, a message without text would be sent.
 		return nil
 	}
 	r := messageRenderer{
@@ -88,7 +79,6 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 	return append(r.patch, f.Todo...)
 }
 
-// remove appends the operations that take the removed parts off the message.
 func (r *messageRenderer) remove() {
 	paths := r.Codec.Vocabulary().Paths
 	if paths.Message != "" && r.hasVanished() {
@@ -122,7 +112,6 @@ func isResult(path string, paths transcript.Paths) bool {
 	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
 }
 
-// hasVanished reports whether no part of an answer reaches the provider after the removals.
 func (r *messageRenderer) hasVanished() bool {
 	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
 		return false
@@ -142,7 +131,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that do not reach the provider in the form in which the model wrote them.
+	// changed marks parts that are not sent as the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }
@@ -178,9 +167,9 @@ func (r *messageRenderer) contents() {
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
 		// When the last arc of a message is removed, its reasoning is removed as well: providers reject thinking
-		// without the call that followed it, and signed thinking may only be left out whole. If the provider requires
-		// the reasoning of earlier turns (ForgetsReasoning is false), it requires reasoning beside a text, too. So for
-		// this provider, the reasoning stays if a text stays.
+		// without the call that followed it, and signed thinking may only be left out whole. A provider that requires
+		// the reasoning of earlier turns (ForgetsReasoning is false) also requires reasoning with a text, so the
+		// reasoning stays if a text stays.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -188,9 +177,8 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message from the wire. This includes empty texts and empty
-// reasoning: the harness leaves them out for some providers only, and the other
-// providers refuse them.
+// The harness leaves out empty texts and reasoning for some providers only, and the others refuse them, so leave
+// removes these, too.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -199,10 +187,10 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness removes an answer without visible content. The harness sends such an answer to many providers as a message
-// with an empty text. In the raw array, this text may be between two steps, and the provider's SDK merges it with them.
-// If the host removes these steps, the text becomes a message without content, and the provider refuses the request.
-// With Frame.KeepsText, the answer stays, and its text becomes shellText to show that something is missing.
+// emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an
+// empty text, and the provider's SDK merges this text with the steps around it. If the host removes these steps, the
+// text becomes a message without content, and the provider refuses the request. With Frame.KeepsText, the answer
+// stays with shellText.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -225,7 +213,6 @@ func (r *messageRenderer) emptiness() {
 	}
 }
 
-// keepsArc reports whether at least one tool call of the message stays.
 func (r *messageRenderer) keepsArc() bool {
 	for i := range r.m.Parts {
 		if p, u := &r.m.Parts[i], r.units[i]; p.Kind == transcript.Tool && !p.Hidden && (u == nil || u.Edit != frozen.Drop) {
@@ -235,8 +222,6 @@ func (r *messageRenderer) keepsArc() bool {
 	return false
 }
 
-// says reports whether the message still has content beside its calls, for example a
-// text.
 func (r *messageRenderer) says() bool {
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
@@ -248,8 +233,7 @@ func (r *messageRenderer) says() bool {
 	return false
 }
 
-// lastArc returns the index of the message's last tool call, or -1 if it has none.
-// It skips calls that the harness keeps from the provider.
+// lastArc skips calls that the harness keeps from the provider. It returns -1 if the message has no call.
 func (r *messageRenderer) lastArc() int {
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
 		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
@@ -259,8 +243,6 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
-// isBlank reports whether the message would hold only blank texts and reasoning.
-// Providers refuse such a message of the model.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -272,7 +254,6 @@ func (r *messageRenderer) isBlank() bool {
 	return true
 }
 
-// keeps reports whether a part of kind k stays.
 func (r *messageRenderer) keeps(k transcript.Kind) bool {
 	for i := range r.m.Parts {
 		if p := &r.m.Parts[i]; p.Kind == k && !p.Hidden && !r.removed[i] {
@@ -285,12 +266,11 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has no content worth sending. If steps are only removed whole for this provider
-// (Profile.StepsLeaveWhole) and the message has calls, the message vanishes. It also vanishes if the harness leaves out
-// empty messages for this provider. Otherwise a text stays, because the messages before and after it must not be
-// merged. A message with signed thinking, or with Frame.KeepsText, always keeps a text, because it may be the last
-// answer, for example after a revert. Without the text, an older step with calls would be the last answer, and the
-// thinking of this step may be missing.
+// shell renders a message that has no content worth sending. The message vanishes if it has calls and steps are only
+// removed whole (Profile.StepsLeaveWhole), or if the harness leaves out empty messages for this provider. Otherwise a
+// text stays, because the messages before and after must not be merged. A message with signed thinking, or with
+// Frame.KeepsText, always keeps a text: without the message, an older step with calls could become the last answer,
+// for example after a revert, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -314,8 +294,7 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put writes lead, body and note to the text at path. If body is the text that the harness already has, the operations
-// contain only lead and note, so that a resync does not send all texts back to the shim.
+// Operations that contain only lead and note save a resync from sending all texts back to the shim.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

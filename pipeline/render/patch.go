@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ErrPatch is wrapped by every error of Apply.
 var ErrPatch = errors.New("patch does not fit")
 
 // Apply returns raw with patch applied, exactly as the shim applies it. Bytes
@@ -29,7 +28,6 @@ func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	return root.append(make([]byte, 0, len(raw)+64)), nil
 }
 
-// A node is a JSON value whose members are read one level at a time, and only if a patch changes a value inside it.
 type node struct {
 	raw     json.Value
 	kind    byte // 0 until opened, then '{' or '['
@@ -78,8 +76,8 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The empty pointer addresses the whole
-// message. No patch of the host replaces a whole message, so the empty pointer is rejected.
+// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The empty pointer addresses the
+// whole message, and no patch replaces a whole message, so pointer rejects it.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -98,13 +96,11 @@ func pointer(path string) ([]string, error) {
 	return tokens, nil
 }
 
-// index reads the index of an array element: digits without leading zeros.
 func index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && strconv.Itoa(i) == token && i >= 0
 }
 
-// open reads the members of the node, one level deep.
 func (n *node) open() error {
 	if n.kind != 0 {
 		return nil
@@ -176,7 +172,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// join puts a quoted string before or after the node's string, and decodes neither of the two.
+// join does not decode the two strings.
 func (n *node) join(v json.Value, inFront bool) error {
 	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
 	if inFront {

@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests of the shims run the same files, because host and shim must make the same
-// wire from a patch.
+// The tests of the shims run the same files.
 func TestPatchVectors(t *testing.T) {
 	files, err := filepath.Glob("../../schema/testdata/patch/*.json")
 	if err != nil || len(files) == 0 {
@@ -51,9 +50,8 @@ func TestPatchVectors(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", v.About, err)
 			}
-			// encoding/json reads lone surrogates as U+FFFD on both sides, so
-			// this comparison cannot tell them apart. TestApplyKeepsOtherBytes
-			// checks that they stay.
+			// encoding/json reads lone surrogates as U+FFFD on both sides.
+			// TestApplyKeepsOtherBytes checks that they stay.
 			if diff := cmp.Diff(parsed(t, v.Want), parsed(t, got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", v.About, diff)
 			}
@@ -110,7 +108,6 @@ func TestApplyRefusesAPatchThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Apply does not panic for any message and patch, and it keeps valid JSON valid.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"parts":[{"text":"a"}]}`, "prepend", "/parts/0/text", `"x"`)
 	f.Add(`{"parts":[{"text":"a"}]}`, "append", "/parts/0/text", `"x"`)

@@ -16,28 +16,24 @@ type Profile struct {
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
 	DropsEmptyText bool
-	// ChecksSignatures: the provider verifies signed reasoning and refuses a
-	// block that was changed.
+	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool
-	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue an
-	// answer of which the request has the beginning.
+	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue
+	// an answer that the request begins.
 	LastIsUser bool
-	// FusesAssistants: the SDK merges consecutive assistant messages, and the
-	// provider accepts thinking at the start of the merged message only. The
-	// SDKs for Anthropic's models do so on every route: direct, Bedrock and
-	// Vertex.
+	// FusesAssistants: the SDK merges consecutive assistant messages, and the provider accepts thinking only at the
+	// start of the merged message. All routes to Anthropic's models do so: direct, Bedrock and Vertex.
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
 	// StepsLeaveWhole: a call must follow the user or the results of other calls, and the first of several parallel
-	// calls carries the signature for all of them (Gemini). So a step without calls must not stay between two steps. As
-	// long as one of its calls or texts is not dropped, a step keeps all its calls, and dropped calls become skeletons.
-	// If all its calls and texts are dropped, the whole step is removed.
+	// calls carries the signature for all (Gemini). So a step without calls must not stay between two steps. If one
+	// of its calls or texts stays, a step keeps all its calls, the dropped calls as skeletons. Otherwise the whole
+	// step is removed.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
-	// require it: for example, Moonshot requires its reasoning_content, and OpenAI
-	// requires its reasoning items.
+	// ForgetsReasoning: reasoning of earlier turns may be left out. For example, Moonshot requires its
+	// reasoning_content, and OpenAI its reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call that the model never made. Google does
 	// not, because it requires a signature with each call.
@@ -88,9 +84,9 @@ var Profiles = []Profile{
 	},
 }
 
-// BreakpointFor returns the provider option with which a message of the host carries a breakpoint in a request to this
-// model. Bedrock sells the models of many makers, and refuses a breakpoint for a model that cannot cache. So on
-// Bedrock, only a model with "claude" or "anthropic" in its id gets a breakpoint. The harnesses have the same rule.
+// BreakpointFor returns the provider option with which a message of the host carries a breakpoint in a request to
+// this model. Bedrock refuses a breakpoint for a model that cannot cache, and sells models of many makers. So on
+// Bedrock, as in the harnesses, only a model with "claude" or "anthropic" in its id gets a breakpoint.
 func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	model = strings.ToLower(model)
 	if p.Breakpoint == transcript.BedrockBreakpoint && !strings.Contains(model, "claude") && !strings.Contains(model, "anthropic") {
@@ -99,23 +95,20 @@ func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	return p.Breakpoint
 }
 
-// LeavesOut reports whether the provider accepts a request without this reasoning
-// part of an earlier step.
+// LeavesOut reports whether this reasoning of an earlier step may be left out.
 func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer without its reasoning, signed or not, if the answer
-// only has placeholders of texts left. Moonshot and DeepSeek require the reasoning only beside calls. If an answer has
-// none, the harness sends empty reasoning to DeepSeek. If another model wrote the answer (it is foreign), the harness
-// sends its reasoning as a plain text, which no provider requires.
+// LeavesOutSpent reports whether the provider accepts an answer without its reasoning if only placeholders of texts
+// are left of the answer. Moonshot and DeepSeek require the reasoning only with calls. If an answer has none, the
+// harness sends empty reasoning to DeepSeek. If another model wrote the answer (isForeign), the harness sends its
+// reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for the provider. They are dropped if the
-// provider needs no text in their place.
+// A provider that needs no text in their place gets no old calls of ctx_reduce.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
-// ProfileNamed returns the profile with that name, or the fallback.
 func ProfileNamed(name string) Profile {
 	for _, p := range Profiles {
 		if p.Name == name {
@@ -125,8 +118,7 @@ func ProfileNamed(name string) Profile {
 	return Profiles[len(Profiles)-1]
 }
 
-// Package returns the name of a package that has the profile, or "" for the
-// fallback.
+// Package returns a package of the profile, or "" for the fallback.
 func (p Profile) Package() string {
 	if len(p.Packages) == 0 {
 		return ""
@@ -134,8 +126,8 @@ func (p Profile) Package() string {
 	return p.Packages[0]
 }
 
-// ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
-// decides. Otherwise the npm package or the API's name decides. If it is unknown, the provider's name decides.
+// ProfileOf returns the profile of a provider. A provider's name with "copilot" or "bedrock" decides. Otherwise
+// the npm package or the API's name decides, and then the provider's name.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

@@ -2,9 +2,7 @@ package render
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// reasoning leaves out the thinking that an edit removes, and then the thinking that
-// the provider would refuse. It runs after all other removals, because it depends on
-// the parts that stay.
+// The parts that stay decide which thinking the provider accepts, so reasoning runs after all other removals.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
@@ -21,11 +19,11 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning leaves out reasoning whose continuation was removed. Adjacent
-// reasoning parts form a group, and the parts up to the next group or step are its
-// continuation. OpenAI refuses a reasoning item without the item that followed it.
-// For example, if the call of `reasoning, text, reasoning, call` is removed, the
-// second reasoning item has to be removed as well.
+// removeLoneReasoning leaves out reasoning whose continuation was removed: the
+// parts up to the next group of reasoning parts or the next step. OpenAI refuses a
+// reasoning item without the item that followed it. For example, if the call of
+// `reasoning, text, reasoning, call` is removed, the second reasoning item has to
+// be removed as well.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
@@ -63,8 +61,6 @@ func (r *messageRenderer) thinksAfter(i int) bool {
 	return false
 }
 
-// isSpent reports whether only reasoning and the placeholders of texts and files
-// stay.
 func (r *messageRenderer) isSpent() bool {
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
@@ -76,10 +72,9 @@ func (r *messageRenderer) isSpent() bool {
 	return true
 }
 
-// removeUnbound leaves out the thinking whose prompt has changed. If something before the message has changed, all
-// thinking of the message is removed. Otherwise only the thinking after a changed part of the message is removed. If
-// the message holds a second answer, the host does not know for which prompt that answer was produced, so its thinking
-// is removed, too.
+// removeUnbound leaves out the thinking whose prompt has changed: all thinking of the message after a change before
+// the message, and otherwise the thinking after a changed part. If the message holds a second answer, the host does
+// not know the prompt of that answer, so its thinking is removed, too.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -95,10 +90,9 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// If the host has removed the tool results between two answers, the provider merges the answers. Then removeFused
-// leaves out the thinking of the second answer, because the thinking would follow a text, and the provider refuses
-// that. If the provider merges the two answers of the raw array, too, the thinking stays, because the harness itself
-// would send the same.
+// If the host has removed the tool results between two answers, the provider merges the answers. The thinking of the
+// second answer would then follow a text, and the provider refuses that. So removeFused leaves this thinking out,
+// unless the provider also merges the two answers of the raw array.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {
@@ -124,7 +118,7 @@ func (r *messageRenderer) removeFused() {
 	}
 }
 
-// An ending says how an answer ends from the provider's point of view.
+// An ending says how an answer ends for the provider.
 type ending uint8
 
 const (
@@ -133,9 +127,8 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer returns two endings of one answer: left is its ending on the wire, and raw
-// is its ending in the raw array. The answer consists of the parts from start up to
-// end (exclusive).
+// answer returns the endings of one answer on the wire and in the raw array. The
+// answer consists of the parts from start up to end (exclusive).
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

@@ -10,16 +10,15 @@ import (
 )
 
 // If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them whole. Otherwise it keeps
-// clampKeep units of each string: "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units, because
-// the JavaScript of the harness counts in these units.
+// clampKeep units of each string: "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units,
+// because the JavaScript of the harness counts so.
 const (
 	clampOver = 500
 	clampKeep = 5
 	truncated = "...[truncated]"
 )
 
-// skeletonInput returns the arguments that a skeleton shows, or nil if they stay as they
-// are. If an earlier edit has clamped the arguments, their long members stay shortened.
+// nil means that the arguments do not change.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped
@@ -27,8 +26,6 @@ func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	return ClampLong(input)
 }
 
-// clampInput returns the arguments with every string shortened, or nil if they do not change. The result depends on the
-// arguments alone, so it is the same in every pass.
 func clampInput(input json.Value) json.Value {
 	if lenUTF16(input) <= clampOver {
 		return nil
@@ -43,12 +40,10 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// longOver is the length in UTF-16 units above which ClampLong shortens an argument.
-// Paths, patterns and commands are usually shorter, so they stay.
+// Paths, patterns and commands are usually shorter.
 const longOver = 200
 
-// ClampLong returns the arguments with every long member shortened, or nil if no member
-// is long. Numbers, short strings and short nested values stay.
+// ClampLong returns the arguments with every long member shortened, or nil if no member is long.
 func ClampLong(input json.Value) json.Value {
 	n := &node{raw: input}
 	if err := n.open(); err != nil || n.kind != '{' {
@@ -70,9 +65,8 @@ func ClampLong(input json.Value) json.Value {
 
 var clampedArray = regexp.MustCompile(`^\[\d+ items\]$`)
 
-// isClamped reports whether s already has a form that clampValue writes, for
-// example `[3 items]`. Such a string stays, so that clamping again changes
-// nothing.
+// isClamped reports whether s has a form that clampValue writes, for example
+// `[3 items]`. Such a string stays, so that a second clamp changes nothing.
 func isClamped(s string) bool {
 	head, cut := strings.CutSuffix(s, truncated)
 	return cut && lenUTF16(head) <= clampKeep || s == "[object]" || clampedArray.MatchString(s)
@@ -98,7 +92,6 @@ func clampValue(v json.Value) json.Value {
 	return v
 }
 
-// lenUTF16 returns the length of s as JavaScript counts it.
 func lenUTF16[S string | json.Value](s S) int {
 	n := 0
 	for _, r := range string(s) {
@@ -107,9 +100,7 @@ func lenUTF16[S string | json.Value](s S) int {
 	return n
 }
 
-// cutUTF16 returns the start of s, at most n UTF-16 units long. It never keeps
-// half of a surrogate pair, which would be invalid JSON on the wire (bug class
-// B5 in docs/defects.md).
+// Half of a surrogate pair would be invalid JSON on the wire (bug class B5 in docs/defects.md).
 func cutUTF16(s string, n int) string {
 	units := 0
 	for i, r := range s {

@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The first two cases are reference vectors. The second case is V24 in pipeline/testdata/vectors.json.
 func TestInputsAreClamped(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for _, c := range []struct{ in, want string }{
@@ -40,8 +39,7 @@ func TestInputsAreClamped(t *testing.T) {
 	}
 }
 
-// Arguments of at most 500 UTF-16 units stay whole. The limit counts the whole
-// JSON, quotes and braces included.
+// The limit counts the whole JSON, with quotes and braces.
 func TestShortInputsStay(t *testing.T) {
 	const around = len(`{"a":""}`)
 	for _, c := range []struct {
@@ -80,7 +78,7 @@ func TestNoPairIsCut(t *testing.T) {
 	})
 }
 
-// A lone surrogate counts as one unit, and the characters beside it stay whole.
+// A lone surrogate counts as one unit.
 func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	got := string(clampInput(json.Value(`{"a":"ab\ud800defg","b":"` + strings.Repeat("x", 600) + `"}`)))
 	if want := `{"a":"ab` + "\uFFFD" + `de...[truncated]","b":"xxxxx...[truncated]"}`; got != want {
@@ -88,7 +86,7 @@ func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	}
 }
 
-// If a second clamp changed the bytes again, it would cause a second bust.
+// A second change by a clamp would cause a second bust.
 func TestClampIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

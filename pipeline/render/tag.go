@@ -10,16 +10,15 @@ import (
 
 const sectionSign = "§"
 
-// Prefix returns the notation that shows a unit's tag to the model: `§12§ ` for
-// tag 12.
+// Prefix returns the tag as the model sees it: `§12§ ` for tag 12.
 func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSign + " " }
 
-// Placeholder returns the text that replaces a dropped unit: `[dropped §12§]` for tag 12. It depends on the tag alone:
-// if it depended on the content, too, it would change with the content.
+// Placeholder returns the text that replaces a dropped unit: `[dropped §12§]` for tag 12. It depends on the tag
+// alone, because the content may change.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// standIn returns the text in place of a unit's content. It returns the placeholder or, if the content was withheld, a
-// text with the content's size. The size of a unit never changes, so both texts always stay the same.
+// standIn returns the text in place of a unit's content. The size in the text of a withheld unit never changes, so
+// the text stays the same.
 func standIn(u *frozen.Unit) string {
 	if u.Edit != frozen.Withhold {
 		return Placeholder(u.Tag)
@@ -28,19 +27,16 @@ func standIn(u *frozen.Unit) string {
 		"read it in parts: some lines of a file at a time, or a command that prints less.]", u.Tag, u.Tokens)
 }
 
-// CutImitations returns text without the tags that it starts with: `§12§ hi` becomes
-// `hi` if isGiven(12). A model that reads a tag before each piece of content sometimes
-// writes one before its own answer, and after each such tag it is more likely to write
-// another.
+// CutImitations returns text without the tags that it starts with: `§12§ hi` becomes `hi` if isGiven(12). A model
+// that reads a tag before each piece of content sometimes writes one before its own answer, and each such tag makes
+// the next one more likely.
 //
-// Callers pass only the model's own text. Users and tools never see the host's tags, so a tag at the start of their
-// texts is content.
+// Callers pass only the model's own text. In the texts of users and tools, a tag is content.
 //
-// Section signs are frequent in legal and mathematical texts. So a tag counts only if
-// it has the exact form of Prefix, blank included, and isGiven accepts its number. All
-// other text stays as it is: `§823 BGB`, `§12`, `§12§hi`, `see §12§ there`. Blanks
-// before the first tag stay as well. If a text consists of tags alone, it is returned
-// whole, because providers refuse blank text.
+// Section signs are frequent in legal and mathematical texts. So a tag counts only if it has the exact form of
+// Prefix, with the blank, and isGiven accepts its number. All other text stays as it is: `§823 BGB`, `§12`,
+// `§12§hi`, `see §12§ there`, and blanks before the first tag. A text of nothing but tags is returned whole,
+// because providers refuse blank text.
 func CutImitations(text string, isGiven func(tag int) bool) string {
 	body := strings.TrimLeftFunc(text, isJSSpace)
 	blanks := text[:len(text)-len(body)]
@@ -58,14 +54,11 @@ func CutImitations(text string, isGiven func(tag int) bool) string {
 	return unlessBlank(blanks+rest, text)
 }
 
-// StartsWithTag reports whether text starts with the form of a tag, even if this tag was never given.
 func StartsWithTag(text string) bool {
 	_, _, ok := cutPrefix(strings.TrimLeftFunc(text, isJSSpace))
 	return ok
 }
 
-// cutPrefix splits text after the tag at its start. It accepts only the exact form that
-// Prefix writes.
 func cutPrefix(text string) (tag int, rest string, ok bool) {
 	inner, ok := strings.CutPrefix(text, sectionSign)
 	if !ok {
@@ -79,8 +72,7 @@ func cutPrefix(text string) (tag int, rest string, ok bool) {
 	if err != nil {
 		return 0, text, false
 	}
-	// strconv.Atoi accepts the numbers of `§+7§ ` and `§007§ ` as well, but
-	// Prefix never writes those forms.
+	// strconv.Atoi also accepts the numbers of `§+7§ ` and `§007§ `, but Prefix never writes these.
 	rest, ok = strings.CutPrefix(text, Prefix(tag))
 	return tag, rest, ok
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug D2: text that only looked like a tag was removed. The unit's own tag is 9 here, so the session has given the tags
-// 1 to 9.
+// Bug D2: text that only looked like a tag was removed. The session has given the tags 1 to 9.
 func TestOnlyGivenTagsComeOff(t *testing.T) {
 	for in, answer := range map[string]string{
-		// The model can have read tags 1 to 9, so they are removed.
+		// Tags 1 to 9 were given.
 		"§1§ hi":       "hi",
 		"§1§ §2§ hi":   "hi",
 		"§9§ hi":       "hi", // the model guessed the unit's own tag
@@ -27,22 +26,21 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 		"§10§ hi":                   "§10§ hi",
 		"§0§ hi":                    "§0§ hi",
 		"§99999999999999999999§ hi": "§99999999999999999999§ hi",
-		// Text that does not have the exact form stays.
-		"§823 BGB":              "§823 BGB",
-		"§1 BGB":                "§1 BGB",
-		"§5.1 ref":              "§5.1 ref",
-		"§1§hi":                 "§1§hi",
-		"§1§\nhi":               "§1§\nhi",
-		"§01§ hi":               "§01§ hi",
-		"§+1§ hi":               "§+1§ hi",
-		"§1$ hi":                "§1$ hi",
-		`§1">§ §1§ hi`:          `§1">§ §1§ hi`,
-		"mid §3§ text":          "mid §3§ text",
-		"§§ 1, 2 und 3":         "§§ 1, 2 und 3",
-		"  hi ":                 "  hi ",
-		"§1§ ":                  "§1§ ", // without its tag, the text would be blank
-		"§1§ [dropped §2§]":     "[dropped §2§]",
-		"\u00a7\xa7 not UTF-8 ": "\u00a7\ufffd not UTF-8 ",
+		"§823 BGB":                  "§823 BGB",
+		"§1 BGB":                    "§1 BGB",
+		"§5.1 ref":                  "§5.1 ref",
+		"§1§hi":                     "§1§hi",
+		"§1§\nhi":                   "§1§\nhi",
+		"§01§ hi":                   "§01§ hi",
+		"§+1§ hi":                   "§+1§ hi",
+		"§1$ hi":                    "§1$ hi",
+		`§1">§ §1§ hi`:              `§1">§ §1§ hi`,
+		"mid §3§ text":              "mid §3§ text",
+		"§§ 1, 2 und 3":             "§§ 1, 2 und 3",
+		"  hi ":                     "  hi ",
+		"§1§ ":                      "§1§ ", // without its tag, the text would be blank
+		"§1§ [dropped §2§]":         "[dropped §2§]",
+		"\u00a7\xa7 not UTF-8 ":     "\u00a7\ufffd not UTF-8 ",
 	} {
 		if got := onWire(t, transcript.Assistant, in); got != Prefix(9)+answer {
 			t.Errorf("answer %q goes out as %q, want the prefix and %q", in, got, answer)
@@ -57,8 +55,7 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// Any text is sent with its prefix and otherwise unchanged. The one exception is an
-// answer that starts with a given tag: it loses that tag.
+// An answer loses the given tags at its start. Any other text is sent unchanged after its prefix.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -84,8 +81,7 @@ func TestContentIsNeverMistakenForATag(t *testing.T) {
 	})
 }
 
-// startsWithGiven checks the same condition as CutImitations with code of its own, so that it does not repeat a mistake
-// of CutImitations.
+// startsWithGiven has its own code, so that it does not repeat a mistake of CutImitations.
 func startsWithGiven(text string, highest int) bool {
 	text = strings.TrimLeft(text, " \n")
 	for tag := 1; tag <= highest; tag++ {
@@ -96,7 +92,6 @@ func startsWithGiven(text string, highest int) bool {
 	return false
 }
 
-// If an answer starts with a prefix in the host's notation, exactly this prefix is removed, for any content.
 func TestPrefixComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a-zA-Z§][§0-9$.a-z ]{0,10}`).Draw(t, "content")
@@ -112,13 +107,10 @@ func TestPrefixComesOffAgain(t *testing.T) {
 
 type fatalf interface{ Fatalf(string, ...any) }
 
-// onWire returns the wire text of a message whose only part is a text with tag
-// 9.
 func onWire(t fatalf, role transcript.Role, text string) string {
 	return partOnWire(t, role, map[string]any{"id": "p1", "type": "text", "text": text})
 }
 
-// resultOnWire returns the wire result of a tool call with tag 9.
 func resultOnWire(t fatalf, output string) string {
 	return partOnWire(t, transcript.Assistant, map[string]any{
 		"id": "p1", "type": "tool", "callID": "c1", "tool": "read",

@@ -9,9 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// text renders a text unit. If isBare is true, signed thinking follows the text and is
-// bound to its exact bytes. Then the text gets no tag, and keeps the tags that the model
-// itself wrote before it.
+// If isBare is true, signed thinking follows the text and is bound to its exact bytes.
+// Then the text gets no tag, and keeps the tags that the model itself wrote before it.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(standIn(u)))
@@ -19,10 +18,9 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// Usually, the host removes imitated tags from an answer before the harness stores it. This answer was stored
-		// while no host ran. All tags up to the unit's own tag were given before the answer was sent for the first
-		// time, so they are removed here. Higher numbers stay: if they were removed as soon as the session gives them,
-		// the wire would change at that moment.
+		// Usually, the host removes imitated tags before the harness stores an answer. This answer was stored while
+		// no host ran. All tags up to the unit's own were given before the answer was sent for the first time, so
+		// they are removed here. Higher tags stay, because the wire would change when the session gives them later.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {
@@ -32,8 +30,7 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 		body = unlessBlank(text.StripInlineThinking(body), body)
 	}
 	if u.Level > 0 {
-		// Compression always starts from the whole text, so that the result does not
-		// depend on earlier levels.
+		// Compression starts from the whole text, so earlier levels do not matter.
 		body = unlessBlank(text.Compress(body, text.Level(u.Level)), body)
 	}
 	lead := ""
@@ -46,8 +43,7 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	r.put(p.TextPath, p.Text, lead, body, u.Note)
 }
 
-// unlessBlank returns changed, or raw if changed is blank, because providers
-// refuse blank text.
+// Providers refuse blank text.
 func unlessBlank(changed, raw string) string {
 	if strings.TrimSpace(changed) == "" {
 		return raw
@@ -55,6 +51,5 @@ func unlessBlank(changed, raw string) string {
 	return changed
 }
 
-// isJSSpace is another name for text.IsJSSpace, for functions in which a
-// parameter named text hides the package.
+// In functions with a parameter named text, text.IsJSSpace cannot be named.
 func isJSSpace(r rune) bool { return text.IsJSSpace(r) }

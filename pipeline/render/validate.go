@@ -14,7 +14,6 @@ type Violation struct {
 	Message string `json:"message"`
 }
 
-// The rules of the validator.
 const (
 	RulePair      = "pair"         // every call has its result, and every result its call
 	RuleAdjacent  = "adjacent"     // only calls and results are between a call and its result
@@ -27,23 +26,18 @@ const (
 	RuleThinking  = "thinking"     // if the newest step of a tool loop started with thinking, it still does
 )
 
-// Rendered is one message before and after its patch.
 type Rendered struct{ Raw, Wire WireMessage }
 
-// Position says whether the checked messages include the beginning and the end
-// of the whole wire.
+// Position says whether the checked messages include the ends of the wire.
 type Position struct {
 	First, Last bool
-	// Continues means that even in the raw array, the newest message continues an assistant message before it, so the
-	// two are merged without the host, too.
+	// Continues means that the provider merges the newest message with the assistant message before it even in the
+	// raw array.
 	Continues bool
-	// Binds means that the model binds thinking to its prompt. Such a model
-	// accepts a step without its thinking, so RuleThinking does not hold for
-	// it.
+	// A model that binds thinking accepts a step without its thinking, so RuleThinking does not hold.
 	Binds bool
 }
 
-// Whole returns the position of msgs if they are the whole wire.
 func Whole(msgs []Rendered, binds bool) Position {
 	at := Position{First: true, Last: true, Binds: binds}
 	last := len(msgs) - 1
@@ -89,9 +83,7 @@ func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	return hits
 }
 
-// lostThinking reports whether the newest step of a tool loop no longer starts
-// with its thinking. While thinking is on, Anthropic refuses a final assistant
-// message that has calls and starts with anything else.
+// While thinking is on, Anthropic refuses a final assistant message that has calls and does not start with thinking.
 func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	if !p.ChecksSignatures || !p.FusesAssistants || !at.Last || at.Continues || at.Binds {
 		return Violation{}, false
@@ -108,8 +100,8 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	return Violation{}, false
 }
 
-// atEnd returns v without its message if the rule is about the first or the last message. If the raw array breaks such
-// a rule, the wire breaks it too, but perhaps with another message.
+// If the raw array breaks a rule about its first or last message, the wire breaks the rule too, but perhaps with
+// another message. So atEnd takes the message out of v.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""
@@ -117,8 +109,6 @@ func atEnd(v Violation) Violation {
 	return v
 }
 
-// keepsSignatures reports whether each signed block of wire is also in raw,
-// unchanged and in the same order.
 func keepsSignatures(raw, wire *WireMessage) bool {
 	rest := raw.Blocks
 	for i := range wire.Blocks {
@@ -139,8 +129,6 @@ func keepsSignatures(raw, wire *WireMessage) bool {
 	return true
 }
 
-// check returns every rule that the messages break, apart from the rules that compare a
-// wire with its raw array.
 func check(p Profile, msgs []WireMessage, at Position) []Violation {
 	var hits []Violation
 	hit := func(rule, key string) { hits = append(hits, Violation{rule, key}) }

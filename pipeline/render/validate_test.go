@@ -24,11 +24,9 @@ func thought(s, signature string) Block {
 	return Block{Kind: ReasoningBlock, Text: s, Signature: json.Value(signature)}
 }
 
-// whole is the position of messages that are a complete wire.
 var whole = Position{First: true, Last: true}
 
-// ruleCases holds, for each rule, a wire that breaks it and a similar wire that
-// does not.
+// Each wire that breaks a rule has a similar valid wire.
 var ruleCases = []struct {
 	name  string
 	rule  string
@@ -77,12 +75,10 @@ var ruleCases = []struct {
 	},
 }
 
-// raised returns the rules that wire breaks if the raw array breaks none.
 func raised(p Profile, wire []WireMessage, at Position) []string {
 	var rules []string
 	var rendered []Rendered
 	for _, w := range wire {
-		// Raw messages without blocks break nothing.
 		rendered = append(rendered, Rendered{Raw: WireMessage{Key: w.Key, Role: w.Role}, Wire: w})
 	}
 	for _, v := range Validate(p, rendered, at) {
@@ -146,8 +142,6 @@ func TestSignedReasoningIsWholeOrGone(t *testing.T) {
 	}
 }
 
-// If the raw array already breaks a rule, the mistake is the harness's and is
-// not reported.
 func TestHarnessMistakesAreNotReported(t *testing.T) {
 	for _, c := range ruleCases {
 		var rendered []Rendered
@@ -158,7 +152,6 @@ func TestHarnessMistakesAreNotReported(t *testing.T) {
 			t.Errorf("%s in both: got %v", c.name, got)
 		}
 	}
-	// A mistake that only the wire has is the host's.
 	raw := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("x")), user("v", textOf("q"))}
 	wire := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("")), user("v", textOf("q"))}
 	var rendered []Rendered
@@ -170,8 +163,6 @@ func TestHarnessMistakesAreNotReported(t *testing.T) {
 	}
 }
 
-// Messages from the middle of a wire are not checked by the rules about its
-// ends.
 func TestPositionSaysWhichEndsAreChecked(t *testing.T) {
 	wire := []WireMessage{assistant("a", textOf("x")), user("u", textOf("q")), assistant("b", textOf("y"))}
 	for _, c := range []struct {
@@ -189,8 +180,6 @@ func TestPositionSaysWhichEndsAreChecked(t *testing.T) {
 	}
 }
 
-// The demands of each provider are tested with wires, and not by reading the
-// fields of its profile.
 func TestProfiles(t *testing.T) {
 	blank := []WireMessage{user("u", textOf("q"), textOf(" "))}
 	last := []WireMessage{user("u", textOf("q")), assistant("a", textOf("hi"))}

@@ -9,10 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BlockKind is the kind of a block from the provider's point of view.
 type BlockKind string
 
-// The kinds of blocks.
 const (
 	TextBlock      BlockKind = "text"
 	ReasoningBlock BlockKind = "reasoning"
@@ -22,7 +20,6 @@ const (
 	OtherBlock     BlockKind = "other"
 )
 
-// A Block is one piece of content as the provider receives it.
 type Block struct {
 	Kind BlockKind
 	// Text is the text, the reasoning, or the result of a tool.
@@ -31,9 +28,7 @@ type Block struct {
 	// type of a file. Input is the arguments of a call.
 	ID, Name string
 	Input    json.Value
-	// Signature is the signature of a reasoning block. Raw is any other content
-	// that reaches the provider: attachments, a file's address, an unknown
-	// part.
+	// Raw is other content that reaches the provider: attachments, a file's address, an unknown part.
 	Signature json.Value
 	Raw       string
 	IsError   bool
@@ -51,7 +46,6 @@ type WireMessage struct {
 	hash Hash // the remembered result of Hash; copies of the message keep it
 }
 
-// WireMessageOf reads the blocks of a patched message.
 func WireMessageOf(m *transcript.Message) WireMessage {
 	w := WireMessage{Key: m.Key, Role: m.Role}
 	if m.Hidden {
@@ -84,9 +78,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether a provider that merges consecutive assistant messages sees the next assistant message
-// as a continuation of w. The results of an answer's calls follow the whole answer, so a call anywhere in the last
-// answer of w separates the two messages. For example, in `thinking, tool, text` the result comes after the text.
+// FusesWithNext reports whether a merging provider sees the next assistant message as a continuation of w. The
+// results of calls follow the whole answer, so a call anywhere in the last answer of w separates the two messages.
+// For example, in `thinking, tool, text` the result comes after the text.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
@@ -102,12 +96,10 @@ func (w *WireMessage) FusesWithNext() bool {
 	return true
 }
 
-// A Hash identifies wire bytes. The zero hash means that there are no bytes.
 type Hash [16]byte
 
-// Hash returns the hash of the message's wire bytes, or the zero hash if the
-// provider does not see the message. The message must not change after the
-// first call.
+// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. The message must not
+// change afterwards.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()
@@ -128,7 +120,6 @@ func (w *WireMessage) sum() Hash {
 	return Hash(h.Sum(nil)[:16])
 }
 
-// Bytes returns the size of the content that the provider receives.
 func (w *WireMessage) Bytes() int {
 	n := 0
 	for i := range w.Blocks {
@@ -138,7 +129,6 @@ func (w *WireMessage) Bytes() int {
 	return n
 }
 
-// Next returns the hash of chain c with one more message at its end.
 func (c Hash) Next(message Hash) Hash {
 	var both [32]byte
 	copy(both[:16], c[:])
@@ -147,8 +137,7 @@ func (c Hash) Next(message Hash) Hash {
 	return Hash(sum[:16])
 }
 
-// write adds strings to h, each after its length, so that two different lists never
-// feed the same bytes: "ab", "c" and "a", "bc" differ.
+// write adds each string after its length, so that "ab", "c" and "a", "bc" differ.
 func write(h hash.Hash, fields ...string) {
 	var n [8]byte
 	for _, f := range fields {

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// docs/rules.md has one row for each rule, in the order of the table. Its first table lists the rules that every bust
-// asks. Its second table lists the rules that free space, each with the pressure at which it is asked.
+// The first table of docs/rules.md lists the rules that every bust asks. The second lists the rules that free space,
+// with their pressure.
 func TestDocsDescribeEachRule(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {

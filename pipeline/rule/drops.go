@@ -2,18 +2,16 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// drops collects drops until they free as many tokens as the rule has to free.
 type drops struct {
 	edits []frozen.Edit
-	// need is the number of tokens that are still to be freed.
-	need int
+	need  int
 }
 
 func (v View) dropsUntilEnough() drops { return drops{need: v.Need} }
 
 func (d *drops) isEnough() bool { return d.need <= 0 }
 
-// add adds an edit of u, and counts the tokens that it frees. It does nothing if the user keeps u.
+// add ignores a unit that the user keeps.
 func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
 	if u.Kept != 0 {
 		return

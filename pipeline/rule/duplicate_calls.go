@@ -2,10 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// Of identical calls in the whole session, DuplicateCalls drops all but the newest, because only the newest result is
-// certainly up to date. For example, the last of three reads of one file stays. Only calls that change nothing count as
-// identical (Facts.Call). A call that failed or has no result yet is never dropped here, and never counts as the
-// newest.
+// Of identical calls, only the newest result is certainly up to date. Only calls that change nothing count as
+// identical (Facts.Call). A call that failed or has no result is never dropped, and never counts as the newest.
 func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 	if !k.Deduplicate {
 		return nil

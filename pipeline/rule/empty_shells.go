@@ -6,12 +6,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// EmptyShells marks assistant messages with no content worth sending: they hold only placeholders, or an old notice of
-// the harness. It is the last rule, because it looks at the result of all others. User messages are never marked:
-// without such a message, the answers around it would become one answer (bug class B2 in docs/defects.md). In a session
-// with reasoning, or after calls, an answer that ends a turn is not marked either. It may become the last answer, for
-// example after a revert or a switch of the model. If it were missing then, a step with calls would be the last answer,
-// and Anthropic requires thinking at its start.
+// EmptyShells marks assistant messages that hold only placeholders, or an old notice of the harness. It is the last
+// rule, because it looks at the result of all others. User messages are never marked: without such a message, the
+// answers around it would become one answer (bug class B2 in docs/defects.md). In a session with reasoning, or after
+// calls, an answer that ends a turn is not marked either. If it were missing, a step with calls could become the last
+// answer, for example after a revert, and Anthropic requires thinking at its start.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -28,8 +27,6 @@ func EmptyShells(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// endsTurn reports whether the next visible message after message i is the user's, or
-// there is none.
 func (v View) endsTurn(i int) bool {
 	for _, m := range v.Messages[i+1:] {
 		if !m.Silent {
@@ -39,9 +36,8 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the unit that carries the shell edit of the message: its first text. It returns 0 if the
-// message still has content worth sending. A message has no such content if all its texts and calls are dropped. If
-// noticesCount is true, a message that consists only of notices has no such content either.
+// shellOf returns the tag of the message's first text, which carries the shell edit. It returns 0 if the message
+// still has content worth sending. If noticesCount is true, notices of the harness are not worth sending.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

@@ -2,8 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// InjectedBlocks removes blocks that a harness or its plugins put into a text, for example a <system-reminder>, as soon
-// as the text is old. If the text consists only of such blocks, it is dropped.
+// InjectedBlocks removes old blocks that a harness or its plugins put into a text, for example a <system-reminder>.
 func InjectedBlocks(v View, k Knobs) []frozen.Edit {
 	cutoff := v.cutoff(k)
 	var edits []frozen.Edit

@@ -7,13 +7,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// keptArcs is the number of newest tool arcs that stay even in an emergency,
-// because the model is working with them.
+// The model is working with the newest arcs.
 const keptArcs = 3
 
-// ProtectedResults drops even protected tool outputs, oldest first. It is asked from 95 % of the window on, if the next
-// request would not fit otherwise: a refused request is worse than a lost output. The newest arcs stay, and results
-// that the model has not read stay, too.
+// ProtectedResults drops even protected tool outputs, oldest first, if the next request would not fit otherwise: a
+// refused request is worse than a lost output. The newest arcs and results that the model has not read stay.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -28,9 +26,9 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 }
 
 // UnfitContent shrinks a request that the provider would refuse as too long, and removes no more than necessary. It
-// removes even new content and content that the model has not read. It begins with tool outputs and long arguments of
-// calls, the largest first, because a model that knows why an output is missing can read it in parts. Then it removes
-// texts and files. It never removes the words of the user's newest prompt, or the text of the newest step.
+// may remove content that the model has not read. Tool outputs and long arguments go first, the largest first,
+// because a model that knows why an output is missing can read it in parts. The words of the user's newest prompt and
+// the text of the newest step stay.
 func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	if v.Goal.Fit == 0 {
 		return nil
@@ -72,8 +70,7 @@ func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// newestTyped returns the index of the newest message with words that the user has typed, or
-// -1 if the user has typed nothing.
+// newestTyped returns the index of the newest message with words that the user has typed, or -1.
 func (v View) newestTyped() int {
 	for i := range slices.Backward(v.Messages) {
 		if slices.ContainsFunc(v.Messages[i].Items, func(it Item) bool { return it.Typed }) {
@@ -83,8 +80,6 @@ func (v View) newestTyped() int {
 	return -1
 }
 
-// OldestTexts drops the oldest texts and files if no tool output is left to drop and the next request still would not
-// fit. The user's newest message and protected units stay.
 func OldestTexts(v View, k Knobs) []frozen.Edit {
 	protectedFrom := min(newestActive(v.State, k.ProtectedTags), newestUserTag(v))
 	drops := v.dropsUntilEnough()
@@ -111,8 +106,7 @@ func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	return edits
 }
 
-// firstUnread returns the lowest tag of the answer whose results the model has not read. If there is no such answer, it
-// returns a tag that no unit has.
+// Without such an answer, firstUnread returns a tag that no unit has.
 func firstUnread(v View) int {
 	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {

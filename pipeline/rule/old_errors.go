@@ -2,8 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldErrors shortens the arguments of calls that failed some steps ago. The
-// text of the error stays.
+// OldErrors shortens the arguments of calls that failed some steps ago. The text of the error stays.
 func OldErrors(v View, k Knobs) []frozen.Edit {
 	if !k.ClampOldErrors {
 		return nil

@@ -13,8 +13,6 @@ func TestOldErrors(t *testing.T) {
 	fine := call("edit", 5).knowing(rule.Facts{LongInput: true})
 	on := rule.Knobs{ClampOldErrors: true, ProtectedTags: 1, ErrorSteps: 2}
 	with := func(change func(*rule.Knobs)) rule.Knobs { k := on; change(&k); return k }
-	// later puts the call into the first step and adds this many steps after it, each
-	// with a text.
 	later := func(p part, steps int) rule.View {
 		turns := []turn{assistant(p)}
 		for range steps {

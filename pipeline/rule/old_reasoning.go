@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning leaves out the reasoning of old messages, and the thinking that models without reasoning write into
-// their texts, for example between <think> tags. The edit is stored at the newest unit of the message. A message
-// without units is so small that its reasoning can stay.
+// OldReasoning leaves out the reasoning of old messages, also in texts, for example between <think> tags. The edit is
+// stored at the message's newest unit. A message without units is so small that its reasoning can stay.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {
@@ -30,8 +29,6 @@ func newestTag(m *Message) int {
 	return tag
 }
 
-// thoughts returns the size of each message's reasoning in tokens, by the tag of the unit at which the edit would be
-// stored.
 func (v View) thoughts() map[int]int {
 	weights := make(map[int]int)
 	for i := range v.Messages {
@@ -42,7 +39,6 @@ func (v View) thoughts() map[int]int {
 	return weights
 }
 
-// isUnthought reports whether any unit of the message carries an Unthink edit.
 func (v View) isUnthought(m *Message) bool {
 	for _, it := range m.Items {
 		if u := v.State.ByTag(it.Tag); u != nil && u.Unthought {

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldSkeletons drops skeletons that are no longer among the newest tools. An old skeleton is useless to the model, and
-// in a small window the arguments of many skeletons need much space. Below the force level, a skeleton stays a skeleton
-// (bug class A31 in docs/defects.md). From the force level on, a pass removes everything useless.
+// An old skeleton is useless to the model, and in a small window the arguments of many skeletons need much space.
+// Below the force level, a skeleton stays (bug class A31 in docs/defects.md).
 func OldSkeletons(v View, _ Knobs) []frozen.Edit {
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
 	drops := v.dropsUntilEnough()

@@ -9,7 +9,6 @@ import (
 
 func TestOldSkeletons(t *testing.T) {
 	skeleton := call("read", 100).edited(frozen.Skeleton)
-	// behind returns a view with the parts and twenty newer tool calls.
 	behind := func(parts ...part) rule.View {
 		return conversation(assistant(append(parts, many(20, call("read", 1))...)...))
 	}

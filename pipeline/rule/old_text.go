@@ -2,8 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldText compresses old texts, the oldest most. It is for sessions in which
-// the model cannot drop anything itself, because it has no ctx_reduce.
+// OldText compresses old texts, the oldest most, in sessions without ctx_reduce.
 func OldText(v View, k Knobs) []frozen.Edit {
 	if k.CompressFrom <= 0 {
 		return nil
@@ -24,10 +23,6 @@ func OldText(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// compressionOf returns the compression level of the i-th oldest of n texts.
-// The oldest fifth gets level 3, the next fifth level 2, the third fifth level
-// 1. The newest two fifths are not compressed. For example, of ten texts the
-// first two get level 3.
 func compressionOf(i, n int) int {
 	switch {
 	case 5*i < n:

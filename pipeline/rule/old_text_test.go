@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// texts returns a view of n messages, each with a text of 400 bytes.
 func texts(n int) rule.View {
 	var turns []turn
 	for range n {
@@ -51,8 +50,8 @@ func TestOldText(t *testing.T) {
 		t.Errorf("among others: %s", got)
 	}
 
-	// The level of a text may rise, but never fall. It is stored even if it does not shorten the text, so that later
-	// busts do not try the same text again (bug class A18 in docs/defects.md).
+	// The level of a text may rise, but never fall. A level is stored even if it does not shorten the text, so that
+	// later busts do not try the same text again (bug class A18 in docs/defects.md).
 	v := texts(12)
 	for _, e := range []frozen.Edit{{Tag: 1, Kind: frozen.Compress, Level: 3}, {Tag: 3, Kind: frozen.Compress, Level: 3}, {Tag: 5, Kind: frozen.Compress, Level: 1}} {
 		v.State.Lay(e)

@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops applies the drops that the model queued with ctx_reduce. If a unit is one of the newest active units, its
-// drop waits for newer units, unless the prefix is gone anyway. A tool arc among the newest tools becomes a skeleton,
-// so that the model still sees which call it made. Later passes do not change this choice between skeleton and drop.
+// QueuedDrops applies the drops that the model queued with ctx_reduce. The drop of one of the newest active units
+// waits, unless the prefix is gone anyway. One of the newest tool arcs becomes a skeleton, so that the model still
+// sees its call.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
 	if len(queue) == 0 {
@@ -29,8 +29,6 @@ func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// dropKind returns how a unit is dropped: one of the newest tools becomes a
-// skeleton, every other unit is dropped whole.
 func dropKind(u *frozen.Unit, skeletonFrom int) frozen.EditKind {
 	if u.Kind == frozen.ToolUnit && u.Tag >= skeletonFrom {
 		return frozen.Skeleton
@@ -38,30 +36,26 @@ func dropKind(u *frozen.Unit, skeletonFrom int) frozen.EditKind {
 	return frozen.Drop
 }
 
-// IsProtected reports whether a drop of the unit with this tag has to wait for
-// newer units.
+// IsProtected reports whether a drop of the unit has to wait for newer units.
 func IsProtected(s *frozen.State, tag int, k Knobs) bool {
 	return tag >= ProtectedFrom(s, k)
 }
 
-// ProtectedFrom returns the lowest protected tag: a drop of an active unit with this tag or a higher tag has to wait.
+// ProtectedFrom returns the lowest protected tag. A drop of an active unit from this tag on has to wait.
 func ProtectedFrom(s *frozen.State, k Knobs) int {
 	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
 }
 
-// newestActive returns the tag of the n-th newest active unit. All active units from this tag on are protected. If
-// there are fewer than n, the result is 0, so that all active units are protected.
+// With fewer than n active units, the result is 0, so that all are protected.
 func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
-// newestTools returns the tag of the n-th newest tool unit, dropped units
-// included, or 0 if there are fewer than n.
+// newestTools also counts dropped units. It returns 0 if there are fewer than n.
 func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }
 
-// newest returns the tag of the n-th newest unit for which counts returns true, or 0 if there are fewer than n such units.
 func newest(s *frozen.Overlay, n int, counts func(*frozen.Unit) bool) int {
 	for u := range s.UnitsFromNewest() {
 		if !counts(u) {

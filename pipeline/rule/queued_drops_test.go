@@ -10,9 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// state returns a state with one unit for each letter, tagged from 1 on: t is a
-// text, f a file, c a tool call. A capital letter is a unit that is already
-// dropped.
+// Each letter of state is a unit: t is a text, f a file, c a tool call, and a capital letter a dropped unit.
 func state(letters string, queue ...int) *frozen.State {
 	kinds := map[rune]frozen.UnitKind{'t': frozen.TextUnit, 'f': frozen.FileUnit, 'c': frozen.ToolUnit}
 	var units []frozen.Unit
@@ -80,7 +78,6 @@ func TestIsProtected(t *testing.T) {
 	}
 }
 
-// A rule only proposes edits. The pass decides which edits are frozen.
 func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	s := state("tcTt", 1, 2, 3)
 	before := fmt.Sprintf("%+v %+v", s.Units(), s.Queue())
@@ -93,7 +90,6 @@ func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	}
 }
 
-// A later rule sees the edits that the earlier rules propose.
 func TestEarlierRulesWin(t *testing.T) {
 	table := rule.Table
 	defer func() { rule.Table = table }()

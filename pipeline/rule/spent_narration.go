@@ -3,9 +3,8 @@ package rule
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // SpentNarration drops the model's texts beside dropped calls: "now I read X" is worth little without X. Answers that
-// end a turn and the user's messages stay. In the table, the rule comes after all tool rules, including those of the
-// force level. So it drops texts only if dropping tool output is not enough. Without it, a session whose texts fill the
-// window would bust again and again.
+// end a turn stay. All tool rules come first. Without this rule, a session whose texts fill the window would bust
+// again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	drops := v.dropsUntilEnough()
@@ -25,8 +24,6 @@ func SpentNarration(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// hasLostItsCalls reports whether the message called tools and none of their
-// results is left.
 func (v View) hasLostItsCalls(m *Message) bool {
 	called := false
 	for _, it := range m.Items {

@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// The rule drops calls of ctx_reduce that are older than the newest ProtectedTags messages. In package pipeline,
-// TestBugA1OldReduceCallGoesOnABustOnly shows that a pass that may not bust drops no call.
+// A call is old if it is older than the newest ProtectedTags messages.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
 	four := func() rule.View {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// If a later call read or wrote the same file, SupersededWrites shortens the arguments of the call that wrote it,
-// because the later call shows the content of the file. The shortened call keeps its path and its result.
+// SupersededWrites shortens the arguments of a call that wrote a file if a later call read or wrote this file.
+// The later call shows the content of the file.
 func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil

@@ -17,8 +17,6 @@ func TestSupersededWrites(t *testing.T) {
 	open := call("read", 50).knowing(rule.Facts{Path: "/a", Open: true})
 	on := rule.Knobs{ClampSupersededWrites: true, ProtectedTags: 1}
 	with := func(change func(*rule.Knobs)) rule.Knobs { k := on; change(&k); return k }
-	// Every case ends with a text, so that the one protected tag is that text
-	// and not a call.
 	steps := func(calls ...part) rule.View {
 		var turns []turn
 		for _, c := range calls {

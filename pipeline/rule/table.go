@@ -2,20 +2,17 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// A Rule proposes edits.
 type Rule struct {
 	Name string
 	// On is the mildest occasion on which the rule is asked.
 	On Occasion
-	// Propose returns the edits that the rule wants. It is pure.
+	// Propose returns the edits that the rule wants. Propose is pure.
 	Propose func(View, Knobs) []frozen.Edit
 }
 
 // Occasion says how urgent a bust is, and so which rules the pass asks.
 type Occasion int
 
-// The occasions, from the mildest to the gravest. A pass asks the rules of its own occasion and of all milder
-// occasions.
 const (
 	// AnyBust: the rule removes nothing that the model needs, so every bust asks it.
 	AnyBust Occasion = iota
@@ -23,63 +20,53 @@ const (
 	Pressure
 	// Force: the rule is asked from the force level on (85 %).
 	Force
-	// Emergency: the rule is asked only if the next request would not fit (from
-	// 95 % on).
+	// Emergency: the rule is asked only if the next request would not fit (from 95 % on).
 	Emergency
 )
 
 // Table lists the rules in the order in which they propose. A later rule sees the edits of the earlier rules, so that
-// no token is freed twice. To place a new rule, follow this policy. TestOrderOfTheTable checks the pairs of rules whose
-// order matters.
+// no token is freed twice. TestOrderOfTheTable checks the pairs of rules whose order matters. Place a new rule so:
 //
-//  1. QueuedDrops is first, because it alone decides how a marked unit is dropped.
-//     Rules that look at what is dropped (ProcessedImages) come after it.
+//  1. QueuedDrops is first, because it alone decides how a marked unit is dropped. Rules that look at what is dropped
+//     (ProcessedImages) come after it.
 //  2. The other rules of AnyBust follow. They remove nothing that the model needs, so the tokens that they free
 //     are counted before other content is removed. A rule that drops a call precedes a rule that only shortens it.
-//  3. The rules that make room come next: tool output that an earlier pass could
-//     have dropped, then skeletons, then other tool output. Texts beside dropped calls come
-//     after all of these.
+//  3. The rules that make room come next: tool output that an earlier pass could have dropped, then skeletons, then
+//     other tool output. Texts beside dropped calls come after all of these.
 //  4. The rules of an Emergency are the last resort: first protected tool output, then texts and files, then even
 //     content that the model has not read, and last content that the user keeps.
 //  5. Rules that look at the result of all others come last: SpentReasoning looks at messages whose content is
 //     gone, and EmptyShells looks at empty messages.
 //
 // A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed enough. The table
-// need not be sorted by occasion. For example, the rule "spent narration" is asked from Pressure on, but comes after
-// the rules of the force level, so that it drops texts only if dropping tool output was not enough.
+// need not be sorted by occasion: "spent narration" is asked from Pressure on, but comes after the rules of the force
+// level, so that it drops texts only if dropping tool output was not enough.
 //
-// A drop does not always remove the whole content, and the pass may change the drop that a rule has proposed. These
-// places decide about the final form of a drop, in this order:
+// These places decide about the final form of a drop, in this order:
 //
-//   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
-//     tools (SkeletonWindow). QueuedDrops also does so for results that the
-//     model has not read.
-//   - Propose discards each edit of a call without a result, and each edit of the words
-//     in the user's newest prompt until the model has answered it. Text that a harness has
-//     injected into that prompt may be removed.
+//   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest tools (SkeletonWindow). QueuedDrops also does
+//     so for results that the model has not read.
+//   - Propose discards each edit of a call without a result, and each edit of the words in the user's newest prompt
+//     until the model has answered it. Text that a harness has injected into that prompt may be removed.
 //   - Propose discards each edit of content that the user keeps, except the edits of KeptPieces.
-//   - Propose discards each edit of a result that the model has not read
-//     (View.unread), except Withhold and, in a request that does not fit, Clamp.
-//     If a drop of that result is queued, the edit becomes a Skeleton instead.
-//   - Propose makes a Drop a Skeleton if the result has to separate the newest
-//     two steps (View.separating), or if the arc is the last call of a message
-//     that has to keep one (View.lastCalls).
+//   - Propose discards each edit of a result that the model has not read (View.unread), except Withhold and, in a
+//     request that does not fit, Clamp. If a drop of that result is queued, the edit becomes a Skeleton.
+//   - Propose makes a Drop a Skeleton if the result has to separate the newest two steps (View.separating), or if the
+//     arc is the last call of a message that has to keep one (View.lastCalls).
 //   - Propose discards an edit whose unit is unknown, or already has this edit or a stronger edit.
-//   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing at all
-//     if the bust costs more than it saves. On any pass, the host also
-//     refuses all edits of a pass that breaks a rule of the provider or cannot
-//     be stored (Pass.run in internal/pass/pass.go).
-//   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call as a skeleton in two cases. Either steps
-//     are only removed whole (Profile.StepsLeaveWhole) and another call or a text of the message stays; or the message
-//     has to keep a call and all its other calls were removed (Frame.KeepsCall). In all other cases, a dropped call is
-//     removed. If only blank text would be left of its answer, or if steps leave whole, the whole answer is removed
-//     with it. A dropped text or file is always the placeholder, unless its message is an empty shell.
+//   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing if the bust costs more than it saves. On any
+//     pass, the host refuses all edits if the pass breaks a rule of the provider or cannot be stored (Pass.run in
+//     internal/pass/pass.go).
+//   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call as a skeleton in two cases: steps are
+//     only removed whole (Profile.StepsLeaveWhole) and another call or a text of the message stays; or the message has
+//     to keep a call and all others were removed (Frame.KeepsCall). Otherwise, a dropped call is removed, and with it
+//     its answer, if only blank text would be left or if steps leave whole. A dropped text or file is always the
+//     placeholder, unless its message is a shell.
 //
-// Thinking that the provider would refuse is removed without a rule and without an
-// edit: together with the last call of its message; after a message whose results
-// were removed (fused); and, for a model that binds its thinking, once anything before
-// it has changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
-// pipeline/render decide that in each rendering.
+// Thinking that the provider would refuse is removed without a rule and without an edit: with the last call of its
+// message; after a message whose results were removed (fused); and, for a model that binds its thinking, after any
+// change before it (Session.holds). messageRenderer.reasoning and messageRenderer.contents in pipeline/render decide
+// that in each rendering.
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
@@ -102,13 +89,11 @@ var Table = []Rule{
 	{"empty shells", AnyBust, EmptyShells},
 }
 
-// queuedDrops is the name of the rule that carries out the drops of the model.
 const queuedDrops = "queued drops"
 
 // keptPieces is the name of the only rule that may take content that the user keeps.
 const keptPieces = "kept pieces"
 
-// A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
 	// Released lists the tags of kept units that the rules have to remove.
@@ -123,14 +108,12 @@ type Proposal struct {
 	After *frozen.Overlay
 }
 
-// A Reason says which rule has proposed an edit, for example "tool reclaim", and how many tokens the edit removes from
-// the wire, by the host's estimate.
+// A Reason says which rule has proposed an edit, and how many tokens, by the host's estimate, the edit removes.
 type Reason struct {
 	Rule  string
 	Freed int
 }
 
-// Propose asks the rules of the table up to the view's occasion.
 func Propose(v View, k Knobs) Proposal {
 	v.State = v.State.Clone()
 	p := Proposal{By: make(map[string]int), After: v.State}
@@ -152,9 +135,8 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			isLastResort := e.Kind == frozen.Withhold || e.Kind == frozen.Clamp && v.Goal.Fit > 0
 			if unread[e.Tag] && !isLastResort {
-				// The model has not read this result. Only an edit of the last resort or a queued drop may change it.
-				// After a queued drop, the call stays as a skeleton, because the request has to end with content that
-				// the model can answer.
+				// The model has not read this result. After a queued drop, the call stays as a skeleton, because the
+				// request has to end with content that the model can answer.
 				if !v.State.Queued(e.Tag) {
 					continue
 				}

@@ -9,7 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// propose runs these rules in place of the table.
 func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	before := rule.Table
 	defer func() { rule.Table = before }()
@@ -17,8 +16,7 @@ func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	return rule.Propose(v, rule.Knobs{})
 }
 
-// drops returns a rule that drops these tags. Each time the rule is asked, it
-// adds its name and the need of the view to asked.
+// Each call adds its name and the need of the view to asked.
 func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rule {
 	return rule.Rule{Name: name, On: on, Propose: func(v rule.View, _ rule.Knobs) []frozen.Edit {
 		*asked = append(*asked, fmt.Sprintf("%s for %d", name, v.Need))
@@ -46,8 +44,7 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 		{"a bust for another reason", view(rule.AnyBust, 600), []string{"any for 400", "last for 300"}, 100},
 		{"pressure", view(rule.Pressure, 600), []string{"any for 400", "pressure for 300", "last for 200"}, 200},
 		{"force", view(rule.Force, 600), []string{"any for 400", "pressure for 300", "force for 200", "last for 100"}, 300},
-		// The rule of the emergency is not asked, because 300 freed tokens
-		// already bring the prompt below the ceiling.
+		// 300 freed tokens bring the prompt below the ceiling.
 		{"an emergency", view(rule.Emergency, 600), []string{"any for 400", "pressure for 300", "force for 200", "last for 100"}, 300},
 		{"an emergency that is not over", view(rule.Emergency, 0), []string{"any for 1000", "pressure for 900", "force for 800", "last for 700"}, 300},
 		{"enough after the first", view(rule.Emergency, 900), []string{"any for 100", "last for 0"}, 100},
@@ -66,7 +63,6 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 	}
 }
 
-// In an emergency, the rules free space only until the prompt is down to the ceiling.
 func TestEmergencyGoesBackToTheCeiling(t *testing.T) {
 	v := conversation(assistant(many(5, call("read", 100))...))
 	v.Occasion = rule.Emergency
@@ -98,8 +94,7 @@ func TestNothingIsFreedTwice(t *testing.T) {
 		edits("drops", frozen.Edit{Tag: 1, Kind: frozen.Drop}, frozen.Edit{Tag: 2, Kind: frozen.Drop}, frozen.Edit{Tag: 99, Kind: frozen.Drop}),
 		edits("late", frozen.Edit{Tag: 1, Kind: frozen.Clamp}, frozen.Edit{Tag: 2, Kind: frozen.Skeleton}, frozen.Edit{Tag: 3, Kind: frozen.Strip}),
 	)
-	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop
-	// then frees those 8.
+	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop then frees those 8.
 	if got, want := fmt.Sprint(p.Edits), "[{1 skeleton} {1 drop} {2 drop} {3 strip}]"; got != want {
 		t.Errorf("edits %s, want %s", got, want)
 	}
@@ -108,8 +103,6 @@ func TestNothingIsFreedTwice(t *testing.T) {
 	}
 }
 
-// The order of the table is a decision. Rules that remove nothing of value come before rules that remove content. Tools
-// come before texts, and protected content comes last. Rules that look at the result of all others are at the end.
 func TestOrderOfTheTable(t *testing.T) {
 	at := make(map[string]int)
 	for i, r := range rule.Table {
@@ -155,8 +148,6 @@ func TestOrderOfTheTable(t *testing.T) {
 	}
 }
 
-// If all units are young, active and not queued, the rules of AnyBust change
-// nothing, even if all of them are switched on.
 func TestYoungSessionIsLeftAlone(t *testing.T) {
 	v := conversation(user(text(100), file()), assistant(text(100), call("read", 500)), user(text(100)))
 	k := rule.Knobs{ProtectedTags: 20, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, DropsStaleReduceCalls: true}

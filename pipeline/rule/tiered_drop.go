@@ -6,18 +6,17 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The constants of the tiered drop.
 const (
-	// Of the space between the irreducible part of the prompt and the ceiling, the share tierTarget may stay in use.
-	// For example, with 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
+	// tierTarget is the share of the space between the irreducible part of the prompt and the ceiling that may stay
+	// in use. For example, with 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// In tier 1 and in tier 2, the newest tool outputs are not dropped. tierReserve is their share of the tier.
+	// tierReserve is the share of tier 1 and of tier 2 that is not dropped: the newest tool outputs.
 	tierReserve = 0.20
 	// If the tiered drop has to free at most minReclaim tokens, it changes nothing.
 	minReclaim = 2000
 )
 
-// lastTier is the tier of all tools without a rank (Facts.Tier is 0). Its outputs are dropped first.
+// lastTier is the tier of all tools without a rank (Facts.Tier is 0).
 const lastTier = 3
 
 func (f *Facts) tier() int {
@@ -27,8 +26,8 @@ func (f *Facts) tier() int {
 	return lastTier
 }
 
-// TieredDrop frees space when the window is nearly full. It drops tool outputs whole, by tier and then oldest first. It
-// stops at the lower of two targets: the goal's target, and the target that follows from tierTarget.
+// TieredDrop frees space when the window is nearly full. It drops whole tool outputs, by tier and then oldest first.
+// It stops at the lower of the goal's target and the target that follows from tierTarget.
 func TieredDrop(v View, k Knobs) []frozen.Edit {
 	if !v.Goal.Measured {
 		return nil
@@ -57,22 +56,18 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// freedSoFar returns the tokens that earlier rules of this pass have removed
-// from the current prompt.
 func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// A tierPlan is the planner's input. Tail counts the tokens of all active units. If it counted only tools, texts would
-// count as irreducible (bug class B14 in docs/defects.md).
+// Tail counts the tokens of all active units. If it counted only tools, texts would count as irreducible (bug class
+// B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int
 	Candidates                     []tierCandidate // in ascending order of tags
 }
 
-// choose returns the tags to drop, in the order of their choice, and the number of tokens that it wanted to free. If
-// the drop is not worth a bust, it returns no tags.
 func (p tierPlan) choose() (tags []int, reclaim int) {
 	if p.Ceiling <= 0 || p.Current <= 0 {
 		return nil, 0
@@ -105,8 +100,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the tags that the plan does not drop: in tier 1 and in tier 2, the newest candidates. Their share of
-// the tier is tierReserve, for example 2 of 10.
+// reserved returns the newest candidates of tier 1 and of tier 2, which the plan does not drop. For example, 2 of 10
+// are reserved.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

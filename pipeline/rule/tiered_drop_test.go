@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// examplePlan returns a plan with calls of each tier, which the cases below change. The tokens of a unit are its bytes
-// divided by four, and the tail is the sum of all units.
+// The tokens of a unit are its bytes divided by four, and the tail is the sum of all units.
 func examplePlan() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
 	for _, tool := range []struct {
@@ -31,8 +30,7 @@ func examplePlan() tierPlan {
 	return p
 }
 
-// No case has a measurement that an earlier pass has used. TieredDrop cannot see that, because the goal says whether a
-// measurement is new; TestBugA29SameMeasurementDropsNothingMore of package pipeline has this case.
+// TestBugA29SameMeasurementDropsNothingMore of package pipeline has the case of an old measurement.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -44,17 +42,15 @@ func TestTierPlanVector(t *testing.T) {
 		{"below the ceiling", func(p *tierPlan) { p.Current, p.Ceiling = 70_000, 100_000 }, []int{2, 6, 3, 1}, 38_600},
 		{"no ceiling", func(p *tierPlan) { p.Ceiling = 0 }, nil, 0},
 		{"all are protected", func(p *tierPlan) { p.Protected = 100 }, nil, 0},
-		// The expected values from here on were computed by hand.
 		{"nothing was measured", func(p *tierPlan) { p.Current = 0 }, nil, 0},
 		// The floor is 40,000, so the target is 40,000+0.3·(ceiling−40,000):
 		// 106,000 in the first case and 105,999.1 in the second.
 		{"2,000 tokens are not worth it", func(p *tierPlan) { p.Ceiling = 260_000 }, nil, 0},
 		{"2,001 are", func(p *tierPlan) { p.Ceiling = 259_997 }, []int{2}, 2001},
-		// The lower target counts: the target of the pass, or the 51,400 that follow from tierTarget.
+		// The target is the lower of the pass's target and the 51,400 from tierTarget.
 		{"the lower target", func(p *tierPlan) { p.Target = 51_000 }, []int{2, 6, 3, 1, 4}, 57_000},
 		{"the higher target", func(p *tierPlan) { p.Target = 90_000 }, []int{2, 6, 3, 1, 4}, 56_600},
-		// Without a tail the whole prompt is irreducible. The floor is then
-		// 108,000, the size of the prompt, so no tool is dropped.
+		// Without a tail the whole prompt is irreducible.
 		{"all is irreducible", func(p *tierPlan) { p.Tail = 0 }, nil, 0},
 		{"no candidates", func(p *tierPlan) { p.Candidates = nil }, nil, 0},
 	} {
@@ -66,7 +62,7 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// The newest fifth of tiers 1 and 2, rounded up, is not dropped. A protected tool counts as a part of this fifth.
+// A protected tool counts as a part of the newest fifth, which is rounded up.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -90,7 +86,7 @@ func TestTierReserve(t *testing.T) {
 	}
 }
 
-// tiered returns a session of 40,000 tokens, of which 30,000 are in three tool arcs. None of them is protected.
+// tiered returns a session of 40,000 tokens, of which 30,000 are in three unprotected arcs.
 func tiered() (View, *frozen.State) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},
@@ -119,7 +115,6 @@ func TestTieredDrop(t *testing.T) {
 		// The rule wants to free 33,994 tokens, more than the tools have. The call of the tool
 		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
-		// 100,008 tokens are irreducible, so the target of the goal is the lower of the two.
 		{"no more than asked", func(v *View, _ *Knobs) {
 			v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 			v.Need = 5_000
@@ -138,8 +133,7 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: units that cannot be dropped counted as freed, so the rule
-// freed too little.
+// Bug class B13: units that cannot be dropped counted as freed, so the rule freed too little.
 func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -150,13 +144,11 @@ func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	}
 }
 
-// Bug class B14: too little was dropped, because texts counted as irreducible, or because units that earlier rules had
-// dropped still counted.
+// Bug class B14: texts, or units that earlier rules had dropped, counted as irreducible, so too little was dropped.
 func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
-	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that are sent. The floor is 8, the placeholder
-	// of the text, so the target is 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten tools are
-	// dropped. If the text were irreducible, the target would be 30,000+0.3·30,000 = 39,000, and nine tools would be
-	// enough.
+	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that are sent. The floor is 8, the
+	// placeholder of the text, so the target is 8+0.3·59,992 = 18,005.6, and all ten tools are dropped. If the text
+	// were irreducible, the target would be 30,000+0.3·30,000 = 39,000, and nine tools would be enough.
 	text := frozen.Unit{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 30_000}
 	state := frozen.NewState(0, []frozen.Unit{text}, nil, nil)
 	v := View{State: state.With(frozen.Additions{}), Goal: Goal{Current: 80_000, Ceiling: 60_000, Target: 80_000, Measured: true}}
@@ -169,8 +161,7 @@ func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 		t.Errorf("%d tools go, want 10", len(got))
 	}
 
-	// The earlier rules have freed 3,500 of the 5,000 tokens of the goal. The remaining 1,500 are less than minReclaim,
-	// so the rule drops nothing more.
+	// The earlier rules have freed 3,500 of 5,000 tokens. The remaining 1,500 are less than minReclaim.
 	v, _ = tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 1_500
@@ -224,8 +215,7 @@ func TestCompressionVector(t *testing.T) {
 	if want := []int{3, 3, 2, 2, 1, 1, 0, 0, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// With other counts, text i of n gets level 3 if i/n is below 0.2, level 2
-	// below 0.4, and level 1 below 0.6.
+	// Text i of n gets level 3 if i/n is below 0.2, level 2 below 0.4, and level 1 below 0.6.
 	for _, c := range []struct{ i, n, want int }{{0, 3, 3}, {1, 3, 2}, {2, 3, 0}, {0, 1, 3}, {1, 6, 3}, {2, 6, 2}, {3, 6, 1}, {4, 6, 0}} {
 		if got := compressionOf(c.i, c.n); got != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.i, c.n, got, c.want)

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ToolReclaim drops tool outputs that an earlier pass could have dropped, but did not drop. So each output stays for at
-// least one such pass, and no setting for an age is needed. The rule takes the oldest outputs first, and no more than
-// the goal asks for.
+// ToolReclaim drops tool outputs that an earlier pass could have dropped, oldest first, and no more than the goal
+// asks for. So each output stays for at least one such pass, and no setting for an age is needed.
 func ToolReclaim(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := newestTools(v.State, SkeletonWindow)

@@ -10,13 +10,12 @@ import (
 func TestToolReclaim(t *testing.T) {
 	read := call("read", 100)
 	k := rule.Knobs{ProtectedTags: 1}
-	// graced returns v with the fact that an earlier pass could have dropped all units up to tag.
 	graced := func(tag int, v rule.View) rule.View { v.ReclaimUpTo = tag; return v }
 	three := func() rule.View { return conversation(assistant(read, read, read), user(text(1))) }
 	queued := graced(4, conversation(assistant(read, read.queued(), read), user(text(1))))
 	invisible := graced(4, three())
 	invisible.Messages = invisible.Messages[1:]
-	// Of 21 tools only the first one is outside the skeleton window.
+	// Of 21 tools only the first is outside the skeleton window.
 	long := graced(22, conversation(assistant(many(21, read)...), user(text(1))))
 
 	testRule(t, rule.ToolReclaim, []ruleCase{

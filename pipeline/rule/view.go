@@ -2,46 +2,41 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SkeletonWindow is the number of newest tool units that leave a skeleton when
-// they are dropped.
+// The newest tool units, SkeletonWindow of them, leave a skeleton when they are dropped.
 const SkeletonWindow = 20
 
-// View is the read-only input of a rule.
 type View struct {
 	// State is the frozen state with the edits of earlier rules laid over it.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only the outputs up to this tag may be
-	// reclaimed.
+	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only tool outputs up to this tag may
+	// be reclaimed.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that waiting saves nothing: either the provider has no prefix of the session in its cache (on
-	// every hard pass), or the rent has paid for a new prefix.
+	// PrefixIsGone means that waiting saves nothing: the provider has no cached prefix of the session (on every hard
+	// pass), or the rent has paid for a new prefix.
 	PrefixIsGone bool
-	// Occasion is the occasion of the pass. Rules of this occasion and of all milder occasions are asked.
+	// Occasion is the occasion of the pass.
 	Occasion Occasion
 	Goal     Goal
-	// Need is the number of tokens that the goal still asks for. It is 0 or
-	// less if earlier rules have freed enough.
+	// Need is the number of tokens that the goal still asks for.
 	Need int
 }
 
 // Goal is the prompt size that a pass wants to reach, in tokens.
 type Goal struct {
-	// Current is the size of the next prompt. Ceiling is the execute threshold.
-	// Target is the size that the pass wants to reach, the low mark.
+	// Current is the size of the next prompt. Ceiling is the execute threshold. Target is the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider would refuse the request as it is:
-	// it has refused the last request, or this request is clearly larger than the window.
+	// Fit is the size of the largest request that fits. It is 0 unless the provider has refused the last request, or
+	// this request is clearly larger than the window.
 	Fit int
-	// Measured means that a usage has reported the prompt after the last bust. If two passes acted on the same
-	// measurement, the second would drop the rest of the tail (bug class A29 in docs/defects.md). Measured is also set
-	// if the last bust has freed too little to end an emergency, and if the provider reports no sizes.
+	// Measured means that a usage has reported the prompt after the last bust, that the bust did not end an
+	// emergency, or that the provider reports no sizes. If two passes acted on one measurement, the second would drop
+	// the rest of the tail (bug class A29 in docs/defects.md).
 	Measured bool
 }
 
-// of returns the number of tokens that the goal asks the rules of an occasion
-// to free. The rules of an emergency free down to the ceiling and no further.
+// In an emergency, the rules free down to the ceiling and no further.
 func (g Goal) of(o Occasion) int {
 	if o == Emergency {
 		return g.Current - max(g.Target, g.Ceiling)
@@ -49,7 +44,6 @@ func (g Goal) of(o Occasion) int {
 	return g.Current - g.Target
 }
 
-// A Message holds the facts about one message that rules may use.
 type Message struct {
 	Role Role
 	// Step is the number of steps that the model has taken up to this message.
@@ -61,59 +55,51 @@ type Message struct {
 	// LosesSpentThought means that the message's reasoning may be left out for this provider if only placeholders are
 	// left beside it.
 	LosesSpentThought bool
-	// ThoughtTokens estimates the size of the reasoning that may be removed. The
-	// tokens of a unit do not include it.
+	// ThoughtTokens estimates the size of the reasoning that may be removed. The tokens of a unit do not include it.
 	ThoughtTokens int
-	// IsAsked means that the message is the user's newest prompt, and that the model has not
-	// answered it.
+	// IsAsked means that the message is the user's newest prompt, and that the model has not answered it.
 	IsAsked bool
-	// Silent means that the provider sees nothing of the message. An example is
-	// a status that the harness shows to the user only.
+	// Silent means that the provider sees nothing of the message. An example is a status for the user only.
 	Silent bool
 	// Reasons means that the raw message has reasoning, signed or not.
 	Reasons bool
 	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls means that without this message, an older answer with calls could be the last answer, and the provider
-	// might require that it begins with thinking.
+	// HidesCalls means that an older answer with calls could be the last answer without this message, and the
+	// provider might require thinking at its start.
 	HidesCalls bool
-	// KeepsCall means that a call of the message has to stay on the wire, because of the
-	// messages after it (Frame.KeepsCall in pipeline/render).
+	// KeepsCall means that the messages after this one require a call of this message on
+	// the wire (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
 	// HasUndroppable means that the message holds a part that is neither a unit
-	// nor reasoning that may be left out. Such a message is never an empty shell.
+	// nor reasoning that may be left out. Such a message is never a shell.
 	HasUndroppable bool
 }
 
-// Role is the author of a message.
 type Role uint8
 
-// The roles.
 const (
 	User Role = iota
 	Assistant
 )
 
-// An Item is a unit at its place in the transcript.
 type Item struct {
 	Tag int
 	Facts
 }
 
-// Facts are the properties of a unit's content that rules use. They are read
-// when the content is first seen, because the content never changes.
+// Facts are the properties of a unit's content that rules use.
 type Facts struct {
-	// Open means that a tool arc has no result yet. Such an arc stays, and a
-	// queued drop of it waits (bug class B12 in docs/defects.md).
+	// Open means that a tool arc has no result yet. A queued drop of the arc
+	// waits (bug class B12 in docs/defects.md).
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
 	// Call identifies a call that changes nothing, together with its arguments:
 	// two equal reads have the same number. It is zero for other units.
 	Call uint64
-	// Again identifies a call that is made for its result, together with its arguments:
-	// two equal reads or two equal commands have the same number. It is zero for other
-	// units.
+	// Again has the same number for two equal reads or commands, for a call that is made for its result, and
+	// otherwise 0.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool
@@ -121,8 +107,8 @@ type Facts struct {
 	// units. Writes means that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the greatest loss. 0 means that
-	// the tool has no rank.
+	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the greatest loss, 0 is no
+	// rank.
 	Tier int
 	// LongInput means that a Clamp edit would shorten the arguments.
 	LongInput bool
@@ -131,15 +117,12 @@ type Facts struct {
 	// Injected means that a text holds blocks that a harness has added. InjectedOnly means that the text holds only
 	// such blocks. Notice means that the whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
-	// Typed means that the unit holds words that the user has typed, or a file that the
-	// user has attached.
+	// Typed means that the unit holds words that the user has typed, or a file that the user has attached.
 	Typed bool
 }
 
-// Knobs are the settings that the rules read.
 type Knobs struct {
-	// ProtectedTags is the number of newest active units whose drop has to wait. Rules that measure age in tags use it
-	// as the number of newest tags.
+	// ProtectedTags is the number of newest active units whose drop has to wait, and the age in tags for other rules.
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
@@ -148,25 +131,22 @@ type Knobs struct {
 	DropsStaleReduceCalls bool
 	// Each of these switches on one rule: DuplicateCalls, SupersededWrites and OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
-	// ErrorSteps is the number of model steps after which the arguments of a
-	// failed call are shortened.
+	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int
 	// TurnProtection is the number of newest steps that DuplicateCalls, SupersededWrites and OldErrors do not change.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and OldErrors
-	// never touch. ToolReclaim and TieredDrop do not touch protected paths either.
+	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and
+	// OldErrors never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
 	// IsRegretted names the rules whose removals the models of this project often read
-	// again. Such a rule is asked one occasion later (Knobs.occasionOf).
+	// again. Such a rule is asked one occasion later.
 	IsRegretted func(rule string) bool
-	// CompressFrom is the size in bytes from which old text is compressed. 0 switches compression off, for example if
-	// the model can drop content itself.
+	// CompressFrom is the size in bytes from which old text is compressed. 0 switches compression off.
 	CompressFrom int
 }
 
-// occasionOf returns the occasion from which a rule is asked. A rule whose removals are regretted is asked one occasion
-// later. There are two exceptions: queued drops, because the model wants them, and the rules of an emergency, because
-// it is the last occasion.
+// occasionOf returns the occasion from which a rule is asked. Queued drops are an exception, because the model wants
+// them. The rules of an emergency are one, because no later occasion exists.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -182,8 +162,7 @@ func (k Knobs) protectsPath(path string) bool {
 	return path != "" && k.IsProtectedPath != nil && k.IsProtectedPath(path)
 }
 
-// eachItem calls f for every item of the transcript that has a unit, oldest
-// first.
+// Items come from oldest to newest. An item without a unit is skipped.
 func (v View) eachItem(f func(m *Message, it *Item, u *frozen.Unit)) {
 	for i := range v.Messages {
 		m := &v.Messages[i]
@@ -195,16 +174,14 @@ func (v View) eachItem(f func(m *Message, it *Item, u *frozen.Unit)) {
 	}
 }
 
-// items returns the items of the transcript by tag.
 func (v View) items() map[int]Item {
 	all := make(map[int]Item)
 	v.eachItem(func(_ *Message, it *Item, _ *frozen.Unit) { all[it.Tag] = *it })
 	return all
 }
 
-// needed returns the units whose drop has to wait: tool arcs without a result, and the user's words in a prompt that
-// the model has not answered. It leaves out units whose message is not in the transcript, for example after a revert,
-// so these may be edited.
+// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. Units of
+// messages outside the transcript, for example after a revert, may be edited.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -215,14 +192,13 @@ func (v View) needed() map[int]bool {
 	return needed
 }
 
-// isKept reports whether the user keeps the unit with this tag.
 func (v View) isKept(tag int) bool {
 	u := v.State.ByTag(tag)
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the tool arcs whose results the model has not read. They are not always protected, because the units
-// of reverted messages may have higher tags and count as the newest.
+// unread returns the arcs whose results the model has not read. They are not always protected, because units of
+// reverted messages may have higher tags.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -230,9 +206,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// If the newest message that the provider sees is the model's, unanswered returns it, because the model has not read
-// its results yet. Otherwise it returns nil. A status that the harness shows to the user only does not count as an
-// answer.
+// If the newest visible message is the model's, the model has not read its results yet, and unanswered returns the
+// message. A status for the user only is not visible.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -244,20 +219,18 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest step, in the same turn. One of their results
-// has to stay between the two steps. Otherwise, a provider that merges consecutive assistant messages would see the
-// text of the older step before the newest step's thinking, and refuse the request. So these arcs become skeletons
-// instead of being removed.
+// separating returns the tool arcs of the step directly before the newest step, in the same turn. One of their
+// results has to stay between the two steps. Otherwise, a provider that merges consecutive assistant messages would
+// see the text of the older step before the newest step's thinking, and refuse the request. So these arcs become
+// skeletons.
 //
-// The newest step includes the answers without calls directly before it, because the provider joins them with it. An
-// answer without calls at the end of the transcript counts as a step, too, because the model may continue with signed
-// thinking and calls. A message that the provider does not see does not separate two steps.
+// The provider joins answers without calls with the step after them, so such answers belong to the newest step. An
+// answer without calls at the end counts as a step, because the model may continue with signed thinking and calls.
 //
-// If the newest step has no signed thinking, or if it calls no tool and the user has answered it, it need not be
-// separated, and separating returns nothing. There is one exception: if the newest step has no thinking, but an older
-// step of the turn has calls and thinking, separating returns the arcs of the newest step, because one of its calls has
-// to stay. Without them, the older step would be the last step with calls, and the provider would require its thinking.
-// lastCalls handles a turn that ends with calls.
+// If the newest step has no signed thinking, or if it calls no tool and the user has answered it, separating returns
+// nothing. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. Then
+// separating returns the arcs of the newest step. Without them, the older step would be the last step with calls, and
+// the provider would require its thinking. lastCalls handles a turn that ends with calls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
@@ -284,9 +257,8 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs of that message. If an arc is the
-// only one that has not been dropped, it becomes a skeleton instead of being removed. Otherwise, render would have to
-// bring back a removed call.
+// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs of that message. The last of
+// them that is not dropped becomes a skeleton. Otherwise, render would have to bring back a removed call.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {
@@ -300,8 +272,6 @@ func (v View) lastCalls() map[int][]int {
 	return arcs
 }
 
-// areDroppedBut reports whether all of the arcs are dropped, except the one with this
-// tag.
 func (v View) areDroppedBut(tag int, arcs []int) bool {
 	for _, other := range arcs {
 		if other != tag && v.State.ByTag(other).Edit != frozen.Drop {
@@ -311,8 +281,7 @@ func (v View) areDroppedBut(tag int, arcs []int) bool {
 	return true
 }
 
-// NewestAnswer returns the index of the newest message of the model, -1 if there is none. It skips messages that the
-// provider does not see.
+// NewestAnswer returns the index of the model's newest message that the provider sees, or -1.
 func (v View) NewestAnswer() int {
 	i := len(v.Messages) - 1
 	for i >= 0 && (v.Messages[i].Role != Assistant || v.Messages[i].Silent) {
@@ -321,7 +290,6 @@ func (v View) NewestAnswer() int {
 	return i
 }
 
-// arcsOf returns the tags of the message's tool arcs.
 func (v View) arcsOf(m *Message) []int {
 	var tags []int
 	for _, it := range m.Items {
@@ -340,10 +308,8 @@ func setOf(tags []int) map[int]bool {
 	return set
 }
 
-// cutoff returns the highest tag that is not protected as one of the newest tags.
 func (v View) cutoff(k Knobs) int { return v.State.TagCounter() - k.ProtectedTags }
 
-// steps returns the number of steps that the model has taken so far.
 func (v View) steps() int {
 	if len(v.Messages) == 0 {
 		return 0

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// A part describes one unit of a conversation.
 type part struct {
 	unit     frozen.Unit
 	facts    rule.Facts
@@ -27,15 +26,12 @@ func call(tool string, tokens int) part {
 	return part{unit: frozen.Unit{Kind: frozen.ToolUnit, Tool: tool, Tokens: tokens}}
 }
 
-// edited returns the part after an edit. Its facts stay.
 func (p part) edited(kind frozen.EditKind) part { p.unit.Edit = kind; return p }
 
-// queued returns the part with a queued drop.
 func (p part) queued() part { p.isQueued = true; return p }
 
 func (p part) knowing(f rule.Facts) part { p.facts = f; return p }
 
-// A turn describes one message of a conversation.
 type turn struct {
 	message rule.Message
 	parts   []part
@@ -48,8 +44,6 @@ func (m turn) thinking() turn    { m.message.Thinks = true; return m }
 func (m turn) signed() turn      { m.message.Signed = true; return m }
 func (m turn) undroppable() turn { m.message.HasUndroppable = true; return m }
 
-// conversation returns a view of these messages. Tags count all parts from 1
-// on, and steps count the assistant's messages.
 func conversation(turns ...turn) rule.View {
 	var v rule.View
 	var units []frozen.Unit
@@ -75,10 +69,8 @@ func conversation(turns ...turn) rule.View {
 	return v
 }
 
-// needing returns v with this many tokens still to free.
 func needing(tokens int, v rule.View) rule.View { v.Need = tokens; return v }
 
-// A ruleCase holds a view and the edits that a rule proposes for it, as text.
 type ruleCase struct {
 	name  string
 	view  rule.View
@@ -95,15 +87,12 @@ func testRule(t *testing.T, propose func(rule.View, rule.Knobs) []frozen.Edit, c
 	}
 }
 
-// is returns a value for Knobs.IsProtectedTool or IsProtectedPath that protects only the tool or path of this name.
 func is(want string) func(string) bool { return func(name string) bool { return name == want } }
 
-// endsIn returns a value for Knobs.IsProtectedPath that protects all paths with this suffix.
 func endsIn(suffix string) func(string) bool {
 	return func(path string) bool { return strings.HasSuffix(path, suffix) }
 }
 
-// many returns n copies of p, for windows that count tools.
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
 // Bug J10: all calls of a newest step without thinking were removed after the user had answered. So an older step,

@@ -35,8 +35,7 @@ var (
 		phrases(plain, "about", "with regard to"),
 		phrases(plain, "though", "in spite of the fact that"))
 
-	// A modal verb carries meaning: "could be deleted" must not become
-	// "deleted".
+	// A modal verb carries meaning: "could be deleted" must not become "deleted".
 	auxiliaries = newLexicon(
 		phrases(plain, "", "was", "were", "is", "are", "am", "be", "been", "being", "has been", "had been", "have been", "will be"),
 		phrases(kept, "", "would be", "could be", "should be", "might be", "may be"))
@@ -57,20 +56,19 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// frequent is how often a term must occur before it is abbreviated. A reader can guess the abbreviation only if the
-// term is repeated.
+// A reader can guess an abbreviation only if the term is repeated.
 const frequent = 3
 
 // userLine opens a line that quotes the user. User lines are never paraphrased.
 const userLine = "U: "
 
-// Compress returns text with less grammar, for example without articles. It is meant for old text of which a model
-// needs only the facts. Callers pass the original text, because compressing a result again may shorten it further.
-// Code, addresses, paths, ids, hashes and the lines of the user stay byte for byte.
+// Compress returns text with less grammar, for example without articles, for old text of which a model needs only the
+// facts. Callers pass the original text, because a second compression may shorten the text further. Code, addresses,
+// paths, ids, hashes and the lines of the user stay byte for byte.
 //
-// Compress must not change the meaning, so it does not simply remove every word of a list. It keeps the indentation of
-// lines, and never joins lines. Modal verbs stay. Punctuation is removed with its word. Compounds and words of other
-// languages stay whole. A filler stays if the sense depends on it ("not just", "Maybe.").
+// Compress must not change the meaning. It keeps the indentation of lines, and never joins lines. Modal verbs stay.
+// Punctuation is removed with its word. Compounds and words of other languages stay whole. A filler stays if the
+// sense depends on it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text
@@ -98,7 +96,6 @@ func Compress(text string, level Level) string {
 	return g.restored()
 }
 
-// lineLen returns the length of the first line of s without its line end.
 func lineLen(s string) int {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return i
@@ -110,7 +107,6 @@ func isUserLine(s string, at int) bool {
 	return (at == 0 || s[at-1] == '\n') && strings.HasPrefix(s[at:], userLine)
 }
 
-// nextUserLine returns the start of the first user line after s[at].
 func nextUserLine(s string, at int) int {
 	if i := strings.Index(s[at:], "\n"+userLine); i >= 0 {
 		return at + i + 1
@@ -118,8 +114,7 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// compressChunk compresses the text between two user lines. Whether a term is
-// frequent is decided within that chunk.
+// Whether a term is frequent is decided within a chunk, the text between two user lines.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)
@@ -140,8 +135,7 @@ func compressChunk(s string, level Level) string {
 
 func replace(out []byte, f found) ([]byte, int) { return append(out, f.becomes...), f.end }
 
-// replaceConnective replaces a connective with its sign. A connective at the end of its sentence stays, because a sign
-// would connect nothing there: "Why? Because."
+// A connective at the end of its sentence stays, because a sign would connect nothing there: "Why? Because."
 func replaceConnective(out []byte, f found) ([]byte, int) {
 	if endsSentence(f.follows()) {
 		return out, 0
@@ -153,8 +147,7 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// removeBeforeParticiple removes an auxiliary between blanks if the next word may be a participle. It does not check
-// the next word again: in "is being read", it removes "is" and keeps "being".
+// "is being read" becomes "being read", because the next word is not checked again.
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)
@@ -171,8 +164,7 @@ func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	return out, 0
 }
 
-// removeBeforeWord removes an article together with the blanks after it. The
-// last word of a line is not an article: "Plan A".
+// The last word of a line is not an article: "Plan A".
 func removeBeforeWord(out []byte, f found) ([]byte, int) {
 	next := afterBlanks(f.s, f.end)
 	if next == f.end || isEndOfLine(f.s, next) {
@@ -181,8 +173,6 @@ func removeBeforeWord(out []byte, f found) ([]byte, int) {
 	return out, next
 }
 
-// abbreviate shortens the terms that are frequent in s. A capital stays a
-// capital.
 func abbreviate(s string) string {
 	count := map[string]int{}
 	terms.rewrite(s, func(out []byte, f found) ([]byte, int) {
@@ -201,8 +191,6 @@ func abbreviate(s string) string {
 	})
 }
 
-// tidy reduces runs of blanks within a line to one blank, removes blanks at the
-// end of a line, and leaves at most one empty line between two others.
 func tidy(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -13,8 +13,8 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation of the same rules. If that implementation gives a wrong result, the row
-// names the defect and the right result.
+// The rows come from another implementation. If it gives a wrong result, the row names the defect and the right
+// result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {
@@ -118,7 +118,6 @@ func TestCompressRemovesPunctuationWithItsWord(t *testing.T) {
 	})
 }
 
-// Removing a word from these texts would change their meaning.
 func TestCompressKeepsSense(t *testing.T) {
 	for _, in := range []string{
 		"not just this", "It isn't really so", "it isn’t very good", "cannot simply go", "this rather than that",
@@ -142,14 +141,12 @@ func TestCompressLevels(t *testing.T) {
 		{Ultra, "DATABASE, database and Database", "Db, db + Db"},
 		{Ultra, "database and database", "database + database"},
 		{Ultra, "database.x and database, database or database", "database.x + db, db | db"},
-		// Occurrences of a term are counted between two user lines, not across
-		// them.
+		// A user line ends the count of a term.
 		{Ultra, "database, database\nU: database\ndatabase", "database, database\nU: database\ndatabase"},
 		{Ultra, "x as well as y, and then z", "x + y, → z"},
 	})
 }
 
-// Code and the lines of the user stay byte for byte.
 func TestCompressKeepsRegions(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Ultra, "the\n```go\n  the  very\n\n\n\nthe\n```\nthe end", "the\n```go\n  the  very\n\n\n\nthe\n```\nend"},
@@ -198,8 +195,7 @@ func FuzzCompress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, level int) { checkCompress(t, in, level) })
 }
 
-// Random bytes are seldom words, so this test draws from pieces that Compress
-// reacts to.
+// Random bytes are seldom words.
 func TestCompressProperties(t *testing.T) {
 	pieces := []string{
 		" ", " ", " ", "  ", "\t", "\n", "\n", "\r\n", "\u2028", "\u00a0", ",", ";", ".", "!", ":", "…", "(", ")", "*", "\"", "-", "|", "'", "’", "§", "\xff",
@@ -219,8 +215,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkCompress fails unless the result is valid UTF-8, no longer than the
-// input, and holds the protected regions and user lines in their order.
+// The protected regions and user lines must stay in their order.
 func checkCompress(t fataler, in string, level int) {
 	in = strings.ToValidUTF8(in, "")
 	got := Compress(in, Level(level))
@@ -257,8 +252,6 @@ func mustHoldInOrder(t fataler, in, got string, parts []string) {
 	}
 }
 
-// BenchmarkCompress compresses a long answer. Its two sizes show that the time
-// is linear.
 func BenchmarkCompress(b *testing.B) {
 	paragraph := "I think the database in `store/db.go` was opened because of a very long query, please see https://x.y/z and msg_1.\n"
 	for name, n := range map[string]int{"10k": 85, "1M": 8500} {

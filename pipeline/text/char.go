@@ -9,9 +9,8 @@ import (
 // jsSpace is the class of JavaScript's \s. RE2's \s contains only a part of it.
 const jsSpace = `[\s\x{0B}\x{FEFF}\p{Z}]`
 
-// IsJSSpace reports whether JavaScript's \s matches r. It differs from Go's
-// unicode.IsSpace in two characters: \s matches the byte order mark and does
-// not match NEL.
+// IsJSSpace reports whether JavaScript's \s matches r. Unlike Go's
+// unicode.IsSpace, \s matches the byte order mark and does not match NEL.
 func IsJSSpace(r rune) bool {
 	switch r {
 	case '\uFEFF':
@@ -27,12 +26,9 @@ func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, IsJSSpace) }
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
-// isBlank reports whether r is white space within a line.
 func isBlank(r rune) bool { return IsJSSpace(r) && !isLineEnd(r) }
 
-// isWordRune reports whether r can be part of a word, in any script.
-// JavaScript's \w knows ASCII only, and would find the English article "a" in
-// the Polish word "miała".
+// JavaScript's \w knows ASCII only, and would find the English article "a" in the Polish word "miała".
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isAlnum(byte(r))
@@ -40,7 +36,6 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// firstRune returns the first rune of s, or 0 if s is empty.
 func firstRune(s string) rune {
 	if s == "" {
 		return 0
@@ -49,7 +44,6 @@ func firstRune(s string) rune {
 	return r
 }
 
-// lastRune returns the last rune of b, or 0 if b is empty.
 func lastRune[S string | []byte](b S) rune {
 	if len(b) == 0 {
 		return 0
@@ -58,9 +52,7 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// hasFoldPrefix reports whether s starts with prefix, in upper or lower case. prefix
-// is lower-case ASCII. hasFoldPrefix does not use Unicode's case folding, which would
-// treat the Kelvin sign as a k.
+// prefix is lower-case ASCII. Unicode's case folding would treat the Kelvin sign as a k.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false

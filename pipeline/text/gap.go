@@ -37,8 +37,6 @@ func Gap(seconds float64) string {
 	}
 }
 
-// units writes s in the large unit, followed by the rest in the small unit if
-// there is any.
 func units(s, large int64, largeName string, small int64, smallName string) string {
 	text := strconv.FormatInt(s/large, 10) + largeName
 	if small == 0 || s%large < small {
@@ -56,6 +54,5 @@ func GapMarker(seconds float64) string {
 	return "<!-- " + gap + " -->\n"
 }
 
-// StartsWithGap reports whether text starts with a marker of GapMarker. This text gets no second marker, even if its
-// marker names another gap.
+// StartsWithGap reports whether text starts with a marker of GapMarker.
 func StartsWithGap(text string) bool { return gapMarker.MatchString(text) }

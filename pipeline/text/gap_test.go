@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// The rows are reference vectors for the wording of gaps, and the bounds of each unit.
 func TestGap(t *testing.T) {
 	for _, c := range []struct {
 		seconds float64

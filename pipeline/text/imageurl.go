@@ -9,13 +9,12 @@ import (
 const imageURLUnits = 200
 
 // IsProcessableImage reports whether a file part carries its image within its URL. The image may be removed after the
-// model has answered it.
+// model's answer.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }
 
-// exceedsUTF16 reports whether s has more than limit UTF-16 units. It stops reading at
-// the limit, because an image may be megabytes long.
+// exceedsUTF16 stops reading at the limit, because an image may be megabytes long.
 func exceedsUTF16(s string, limit int) bool {
 	if len(s) <= limit {
 		return false // each unit takes at least one byte

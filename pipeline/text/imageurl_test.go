@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// An image is worth removing if its URL has more than 200 UTF-16 units.
 func TestIsProcessableImage(t *testing.T) {
 	url := func(units int, fill string) string {
 		const head = "data:image/png;base64,"

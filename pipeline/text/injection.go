@@ -12,8 +12,8 @@ var (
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
 
-// HasInjection reports whether a harness or plugin seems to have written a part of text. Even then, StripInjections may
-// find nothing to remove: a directive of this program counts here, but stays in the text.
+// HasInjection reports whether a harness or plugin seems to have written a part of text. A directive of this program
+// counts here, but StripInjections does not remove it.
 func HasInjection(text string) bool {
 	for _, m := range []string{initiatorComment, ourDirectiveOpens, orchestratorOpens} {
 		if strings.Contains(text, m) {
@@ -28,9 +28,8 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections returns text, trimmed, without the parts that the harness and plugins put into it: reminder blocks,
-// initiator comments, orchestrator directives with their lists, and the first paragraph that begins with each of the
-// paragraphMarkers. It returns a text without injection unchanged.
+// StripInjections returns text, trimmed, without reminder blocks, initiator comments, orchestrator directives with
+// their lists, and the first paragraph of each of the paragraphMarkers. A text without injection does not change.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
@@ -38,16 +37,14 @@ func StripInjections(text string) string {
 	return trimJS(strip(text).text)
 }
 
-// A Piece is a part of a text. Injected means that a harness or a plugin seems to have
-// written it.
+// A Piece is a part of a text. Injected means that a harness or a plugin seems to have written it.
 type Piece struct {
 	Text     string
 	Injected bool
 }
 
-// Pieces divides a text into the parts that StripInjections keeps and the parts that it removes. Together, the pieces
-// are the whole text. If IsInjectedOnly is true for the kept parts, Pieces returns the whole text as one injected
-// piece.
+// Pieces divides a text into the parts that StripInjections keeps and the parts that it removes. If IsInjectedOnly is
+// true for the kept parts, Pieces returns the whole text as one injected piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -82,7 +79,6 @@ type remainder struct {
 	at   []int
 }
 
-// remove takes out the ranges, which are in order.
 func (r *remainder) remove(ranges ...[]int) {
 	if len(ranges) == 0 {
 		return
@@ -114,7 +110,6 @@ func strip(text string) remainder {
 	return r
 }
 
-// directives returns the ranges of the directives in a text.
 func directives(text string) (ranges [][]int) {
 	for from := 0; ; {
 		at := directive.FindStringIndex(text[from:])
@@ -127,8 +122,7 @@ func directives(text string) (ranges [][]int) {
 	}
 }
 
-// directiveLen returns the length of the directive at the start of s. A list
-// belongs to the directive even if an empty line precedes it.
+// A list belongs to the directive even after an empty line.
 func directiveLen(s string) int {
 	end := 0
 	for {
@@ -144,7 +138,6 @@ func directiveLen(s string) int {
 	}
 }
 
-// paragraphLen returns the length of s up to its first empty line.
 func paragraphLen(s string) int {
 	if at := emptyLine.FindStringIndex(s); at != nil {
 		return at[0]
@@ -152,9 +145,8 @@ func paragraphLen(s string) int {
 	return len(s)
 }
 
-// IsInjectedOnly reports whether the whole text comes from a harness or plugin:
-// it is the initiator comment, or one reminder block, or starts with an
-// injected directive or warning.
+// IsInjectedOnly reports whether the whole text is the initiator comment or one
+// reminder block, or starts with an injected directive or warning.
 func IsInjectedOnly(text string) bool {
 	text = trimJS(text)
 	if text == initiatorComment {
@@ -165,8 +157,7 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// The pattern matches up to the first closing tag: there may be other text between
-	// two reminder blocks.
+	// There may be other text between two reminder blocks.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// A phrase is one or more words in lower case, with their replacement.
 type phrase struct {
 	words, becomes string
 	kind           phraseKind
@@ -17,7 +16,6 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases stay in the text. They are in the lexicon so that no shorter phrase is found inside them.
 	kept
 	filler
 	pleasantry
@@ -45,8 +43,7 @@ func phrases(kind phraseKind, becomes string, words ...string) []phrase {
 	return list
 }
 
-// at returns the phrase at s[i:] and its end. It matches whole words, in upper or
-// lower case.
+// Only whole words match, in upper or lower case.
 func (l *lexicon) at(s string, i int) (phrase, int) {
 	c := lowerASCII(s[i])
 	if c < 'a' || c > 'z' {
@@ -67,12 +64,10 @@ type found struct {
 	start, end int
 }
 
-// An edit appends the replacement of a phrase to out, and returns how far it
-// has read in the source. It may remove blanks and punctuation from the end of
-// out. If it returns 0, the phrase stays.
+// An edit appends the replacement of a phrase to out, and may remove blanks and punctuation there. It returns how far
+// it has read in the source, or 0 if the phrase stays.
 type edit func(out []byte, f found) ([]byte, int)
 
-// rewrite applies edit to the phrases of s from left to right.
 func (l *lexicon) rewrite(s string, edit edit) string {
 	var out []byte
 	copied := 0
@@ -112,9 +107,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// isPartOfToken reports whether s[start:end] belongs to a larger token that
-// would lose its meaning without it: just-in-time, very.js, -a, <a href>,
-// `x`.a.
+// For example just-in-time, very.js, -a, <a href> or `x`.a.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {

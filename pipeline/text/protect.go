@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// hole replaces a protected region while the text is edited. The byte is invalid in UTF-8, so no content contains it.
-// It is neither a letter nor a blank, so it never becomes part of a word.
+// hole replaces a protected region while the text is edited. The byte is invalid in UTF-8, so no content contains it,
+// and it never becomes part of a word.
 const hole = '\xFF'
 
-// A guarded is a text with holes, and the regions that belong in these holes, in order.
-// Code that edits the text must not reorder or remove holes.
+// Edits must not reorder or remove holes. The regions are in the order of their holes.
 type guarded struct {
 	text    string
 	regions []string
@@ -22,8 +21,7 @@ var (
 	path    = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
 )
 
-// protect puts holes in the place of all regions that must stay byte for byte: code,
-// addresses, tags, ids, paths and hashes.
+// The regions are code, addresses, tags, ids, paths and hashes.
 func protect(text string) guarded {
 	g := guarded{text: text}
 	g.guard(fences(g.text))
@@ -36,9 +34,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard replaces each span with a hole. Spans must be in order and must not
-// overlap. If a span contains holes, their regions become part of the span's
-// region.
+// Spans must be in order and must not overlap. If a span contains holes, their
+// regions become part of the span's region.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return
@@ -62,7 +59,6 @@ func (g *guarded) guard(spans [][]int) {
 	g.text, g.regions = text.String(), append(regions, left...)
 }
 
-// restored returns the text with its regions back in place.
 func (g guarded) restored() string { return fill(g.text, g.regions) }
 
 func fill(text string, regions []string) string {
@@ -80,8 +76,7 @@ func fill(text string, regions []string) string {
 	return b.String()
 }
 
-// fences finds fenced code. A fence that is not closed reaches to the end of
-// the text, as in any Markdown reader.
+// A fence that is not closed reaches to the end of the text, as in Markdown.
 func fences(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -112,7 +107,6 @@ func fences(s string) [][]int {
 
 func backticks(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
 
-// inlineCode finds `…` on one line.
 func inlineCode(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -138,8 +132,7 @@ func inlineCode(s string) [][]int {
 	}
 }
 
-// ids finds ids of the harness's messages and sessions, and ids of the provider's
-// calls, for example toolu_01.
+// ids also finds ids of the provider's calls, for example toolu_01.
 func ids(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -166,7 +159,6 @@ func ids(s string) [][]int {
 	}
 }
 
-// paths finds paths of files, by looking only around slashes.
 func paths(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -191,8 +183,7 @@ func paths(s string) [][]int {
 
 func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
 
-// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits with no letter or digit directly before or after
-// them.
+// A commit id has 7 to 40 hex digits, and no letter or digit directly before or after.
 func hashes(s string) [][]int {
 	var spans [][]int
 	for i := 0; i < len(s); {

@@ -14,10 +14,8 @@ const (
 	framers = openers + ":-–—+>#"
 )
 
-// remove removes a word from its sentence, together with the blanks before it and the punctuation that belongs to it:
-// "this, please." becomes "this.", and "well; clearly, it" becomes "well; it". It never joins lines. A word stays if it
-// is emphasised, quoted or negated, or a whole sentence. A courtesy such as "Sure!" is removed even if it is a whole
-// sentence.
+// "this, please." becomes "this.", and "well; clearly, it" becomes "well; it". Lines are never joined. A word stays
+// if it is emphasised, quoted or negated, or, unless it is a courtesy such as "Sure!", a whole sentence.
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)
@@ -51,8 +49,7 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// follows returns the rune that directly follows a phrase. It returns 0 if the
-// line ends there or after blanks, and '|' if the table cell ends there.
+// The result is 0 at the end of the line, and '|' at the end of a table cell.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {
@@ -64,16 +61,13 @@ func (f found) follows() rune {
 	return firstRune(f.s[f.end:])
 }
 
-// isEnclosed reports whether the phrase alone is emphasised, quoted or
-// bracketed.
 func (f found) isEnclosed() bool {
 	return in(lastRune(f.s[:f.start]), openers) && in(firstRune(f.s[f.end:]), closers)
 }
 
 func endsSentence(r rune) bool { return r == 0 || in(r, sentenceEnds) || in(r, closers) }
 
-// isNegated reports whether before ends in a negation. "not just this" does not
-// mean "not this".
+// "not just this" does not mean "not this".
 func isNegated(before []byte) bool {
 	for _, word := range []string{"not", "cannot", "never"} {
 		if hasFoldSuffix(before, word) && !isWordRune(lastRune(before[:len(before)-len(word)])) {
@@ -85,13 +79,11 @@ func isNegated(before []byte) bool {
 
 func in(r rune, set string) bool { return r != 0 && strings.ContainsRune(set, r) }
 
-// startsLine reports whether the text after out starts a line. Out does not end
-// in a blank.
+// out does not end in a blank.
 func startsLine(out []byte) bool { return len(out) == 0 || isLineEnd(lastRune(out)) }
 
 func isEndOfLine(s string, i int) bool { return i == len(s) || isLineEnd(firstRune(s[i:])) }
 
-// lineEndLen returns the length of the line end at the start of s, or 0.
 func lineEndLen(s string) int {
 	switch {
 	case strings.HasPrefix(s, "\r\n"):

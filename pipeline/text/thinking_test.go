@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// The first row is a reference vector.
 func TestStripInlineThinking(t *testing.T) {
 	for in, want := range map[string]string{
 		"<think>z</think> ans1":                               "ans1",

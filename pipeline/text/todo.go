@@ -17,15 +17,14 @@ const (
 	todoCancelled = "cancelled"
 )
 
-// A Todo is an item of the agent's list. Its fields are stored in this order,
-// which makes the order a part of TodoCallID.
+// A Todo is an item of the agent's list. The stored order of the fields is a part of TodoCallID.
 type Todo struct {
 	Content  string `json:"content"`
 	Status   string `json:"status"`
 	Priority string `json:"priority"`
 }
 
-// ParseTodos returns the list that a call of todowrite wrote. Input is the call's raw input. If one item is not a todo,
+// ParseTodos returns the list of a call of todowrite. input is the call's raw input. If one item is not a todo,
 // ParseTodos returns false, because the last complete list is better than a part of a new list.
 func ParseTodos(input json.Value) ([]Todo, bool) {
 	var call struct {
@@ -74,8 +73,7 @@ func parseTodo(item json.Value) (Todo, bool) {
 	return todo, ok
 }
 
-// StateJSON returns todos as compact JSON, for storing and for TodoCallID. It writes
-// the same bytes as JavaScript's JSON.stringify.
+// StateJSON returns the same bytes as JavaScript's JSON.stringify, for TodoCallID.
 func StateJSON(todos []Todo) []byte { return mustMarshal(json.Marshal(todos)) }
 
 func mustMarshal(b []byte, err error) []byte {
@@ -85,7 +83,6 @@ func mustMarshal(b []byte, err error) []byte {
 	return b
 }
 
-// AllDone reports whether there are todos and all are completed or cancelled.
 func AllDone(todos []Todo) bool {
 	for _, t := range todos {
 		if t.Status != todoCompleted && t.Status != todoCancelled {
@@ -95,15 +92,12 @@ func AllDone(todos []Todo) bool {
 	return len(todos) > 0
 }
 
-// TodoCallID returns the call id of the part that shows a state. The id is a
-// hash of the state's bytes, so passes that show the same state write the same
-// wire.
+// TodoCallID hashes the state's bytes, so the same state always gives the same wire.
 func TodoCallID(state []byte) string {
 	sum := sha256.Sum256(state)
 	return todoCallPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A TodoPart is the content of the synthetic call of todowrite.
 type TodoPart struct {
 	CallID string
 	Todos  json.Value // the state itself, used as input and as metadata
@@ -118,7 +112,7 @@ func NewTodoPart(state []byte) (TodoPart, bool) {
 	if !ok || len(todos) == 0 || AllDone(todos) {
 		return TodoPart{}, false
 	}
-	// This title counts cancelled todos as open, because the harness's own title also counts them.
+	// The harness's own title also counts cancelled todos as open.
 	open := 0
 	for _, t := range todos {
 		if t.Status != todoCompleted {

@@ -2,8 +2,7 @@ package text
 
 import "regexp"
 
-// The words in this file belong to plugins that write into conversations. A plugin uses
-// the same words in every harness.
+// A plugin uses the same words in every harness.
 
 const (
 	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"

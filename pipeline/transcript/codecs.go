@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// codecs are the codecs by the name of their harness or source.
 var codecs = map[string]Codec{
 	string(schema.HarnessOpenCode):  OpenCode{},
 	string(schema.HarnessOpenCode2): OpenCode2{},
@@ -16,14 +15,13 @@ var codecs = map[string]Codec{
 	string(Codex):                   logCodec{vocabulary: &codexVocabulary},
 }
 
-// CodecOf returns the codec of a harness or source, or false if there is none.
 func CodecOf(harness string) (Codec, bool) {
 	c, ok := codecs[harness]
 	return c, ok
 }
 
-// CheckSize returns an error if an array has too many messages, or one of them too many parts. It decodes none of them.
-// The messages follow those that the array already had; earlier is the number of these.
+// CheckSize returns an error if an array has too many messages, or one of them too many parts. It decodes no message.
+// earlier is the number of messages that the array already had.
 func CheckSize(earlier int, messages []json.Value) error {
 	if n := earlier + len(messages); n > schema.MaxMessages {
 		return fmt.Errorf("the array has %d messages, and at most %d are possible: begin a new session", n, schema.MaxMessages)
@@ -36,8 +34,8 @@ func CheckSize(earlier int, messages []json.Value) error {
 	return nil
 }
 
-// longestList returns the length of the longest list of parts in a message: its parts, its content or its results. Lists
-// that are certainly within schema.MaxParts count as empty. A step holds an answer, which is a message, too.
+// The lists are a message's parts, content or results. Lists that are certainly within schema.MaxParts count as
+// empty. A step holds an answer, which is a message, too.
 func longestList(raw json.Value, isStep bool) (most int) {
 	if len(raw) < 2*schema.MaxParts { // a list needs two bytes for each element
 		return 0

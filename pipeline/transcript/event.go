@@ -2,24 +2,20 @@ package transcript
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// An Event is a decoded event of a harness.
 type Event struct {
 	Kind EventKind
 	// Session is the session that the event names, empty if it names none.
 	Session string
 	// Title is the new title of a session.
 	Title string
-	// Message is the answer that changed. It has no parts. If the message was removed,
-	// it has a key only.
+	// Message is the answer that changed. It has no parts. If the message was removed, it has a key only.
 	Message Message
 	// Error is the harness's report of a failed request.
 	Error json.Value
 }
 
-// EventKind says what an event is about.
 type EventKind uint8
 
-// The kinds of events that the host uses.
 const (
 	// OtherEvent: the host does not use the event.
 	OtherEvent EventKind = iota
@@ -31,8 +27,7 @@ const (
 	SessionDeleted
 	// MessageRemoved: the harness has deleted a message.
 	MessageRemoved
-	// MessageChanged: a message is new or has changed. The host uses the changes of
-	// answers: their usage, their end and their failure.
+	// MessageChanged: a message is new or has changed. The host uses the changes of answers.
 	MessageChanged
 	// RequestFailed: a request failed, and no answer reports the failure.
 	RequestFailed

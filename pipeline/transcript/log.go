@@ -9,24 +9,22 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These programs are sources of the index, but not harnesses, because no shim runs in them. internal/rawhistory turns
-// their session logs into steps of Pi.
+// These programs are no harnesses, because no shim runs in them.
 const (
 	ClaudeCode schema.Harness = "claude-code"
 	Codex      schema.Harness = "codex"
 )
 
-// A logCodec reads the steps that were made from a session log. It differs from Pi's codec in its vocabulary, and in
-// the texts of others that prompts contain.
+// A logCodec reads steps made from a session log. Only its vocabulary and the texts of others in prompts differ from
+// Pi's.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary
 }
 
-// Vocabulary implements Codec.
 func (c logCodec) Vocabulary() *Vocabulary { return c.vocabulary }
 
-// Decode implements Codec. Unlike in Pi, the results of commands have an exit status.
+// Unlike in Pi, the results of commands have an exit status.
 func (c logCodec) Decode(raw json.Value) Message {
 	m := c.Pi.Decode(raw)
 	var step struct {
@@ -53,10 +51,10 @@ func (c logCodec) Decode(raw json.Value) Message {
 }
 
 var (
-	// slashCommand is what Claude Code stores in place of a command that the user has typed.
+	// Claude Code stores slashCommand in place of a command that the user has typed.
 	slashCommand = regexp.MustCompile(`(?s)^\s*(?:<command-message>.*?</command-message>\s*)?<command-name>(/?[^<\s]+)</command-name>.*<command-args>(.*)</command-args>\s*$`)
-	// injectedPrompt begins a text that a program has put among the user's words. Nearly all of these texts are
-	// elements with a compound name, for example <environment_context>.
+	// injectedPrompt begins a text that a program has put among the user's words. Nearly all are elements with
+	// a compound name, for example <environment_context>.
 	injectedPrompt = regexp.MustCompile(`^\s*(?i:<[a-z]+[-_][a-z_-]+[\s>]|<skill>|<channel |Caveat: The messages below|\[Request interrupted by user|# AGENTS\.md instructions|Stop hook feedback:|Base directory for this skill:|This session is being continued from a previous)`)
 )
 
@@ -67,8 +65,8 @@ const (
 	codexRequest  = "## My request for Codex:"
 )
 
-// readLogPrompt finds the user's words in a text of a prompt. An editor may put a context in front of these words. The
-// content of files in the context may contain the marker that ends it, so the last such marker counts as its end.
+// An editor may put a context before the user's words. The content of files in the context may contain the marker
+// that ends it, so the last marker counts.
 func readLogPrompt(p *Part) {
 	if m := slashCommand.FindStringSubmatch(p.Text); m != nil && strings.TrimSpace(m[2]) != "" {
 		p.Typed = m[1] + " " + strings.TrimSpace(m[2])

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Claude Code and Codex store the words of others among the user's. If a prompt only mentions such words, it counts as
+// Claude Code and Codex store the words of others among the user's. A prompt that only mentions such words counts as
 // the user's.
 func TestOriginsInSessionLogs(t *testing.T) {
 	for text, want := range map[string]string{

@@ -6,7 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Role says who wrote a message.
 type Role string
 
 const (
@@ -14,36 +13,31 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is one decoded entry of the harness's message array.
 type Message struct {
-	// Key is the harness's message id, unique in a session. It is empty if the
-	// message could not be read; such a message passes through untouched.
+	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which passes through
+	// untouched.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
-	// keeps the value of Created.
+	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session keeps Created.
 	Created, Completed int64
 	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
 	// Model is the model that wrote an assistant message, or the model that is to answer a user message.
 	Model schema.Model
-	// Agent is the harness's agent that is to answer a user message. It is empty if the harness does not name it. Each
-	// agent has its own system prompt and tools.
+	// Agent is the harness's agent that is to answer a user message. Each agent has its own system prompt and tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
 	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary means that the harness made this message as a summary of the messages
-	// before it. If it is an answer, it answers a prompt of the harness's own compaction,
-	// so it has no Usage.
+	// Summary means that the harness made this message as a summary. As an answer, it has no Usage, because its
+	// prompt is the compaction's.
 	Summary bool
-	// Stays means that the message is no part of the conversation: no head replaces it, and it reaches the provider as
-	// long as the harness sends it. An example is a changed instruction of OpenCode 2.
+	// Stays means that the message is no part of the conversation: no head replaces it. An example is a changed
+	// instruction of OpenCode 2.
 	Stays bool
-	// Nameless means that the harness gives the message no id, so its key comes from the
-	// message before it. The next request may have the message under another key, or not
-	// at all. An example is OpenCode 2's reminder at the step limit.
+	// Nameless means that the harness gives the message no id, so its key comes from the message before, and may
+	// change. An example is OpenCode 2's reminder at the step limit.
 	Nameless bool
 	// Hidden means that the harness itself keeps the message from the provider.
 	Hidden bool
@@ -54,7 +48,6 @@ type Message struct {
 	Parts []Part
 }
 
-// Finish says how an answer of the model ended.
 type Finish uint8
 
 const (
@@ -74,11 +67,9 @@ type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
 }
 
-// Prompt returns the size of the step's prompt in tokens. 0 means that the
-// provider did not report it.
+// Prompt returns the size of the step's prompt in tokens. 0 means that the provider did not report it.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Kind is the pipeline's classification of a part.
 type Kind uint8
 
 const (
@@ -90,9 +81,9 @@ const (
 	File
 )
 
-// An Origin says who wrote a text or a result. Only the codec knows the origin, because harnesses store the words of
-// others in messages of the user. For example, OpenCode stores the content of an attached file there, and Pi stores the
-// output of a command. The zero value is FromHarness, so no text counts as the user's by mistake.
+// An Origin says who wrote a text or a result. Harnesses store the words of others in messages of the user: for
+// example, OpenCode stores the content of an attached file there, and Pi stores the output of a command. The zero
+// value is FromHarness, so that no text counts as the user's by mistake.
 type Origin uint8
 
 const (
@@ -108,7 +99,6 @@ const (
 	FromFile
 )
 
-// A Said is a text with its origin.
 type Said struct {
 	Origin Origin
 	Text   string
@@ -136,8 +126,7 @@ func (p *Part) Said() []Said {
 	return all
 }
 
-// Letter returns the letter by which models and people recognise an origin, for example
-// "U" for the words of the user.
+// Letter returns the letter of an origin, for example "U" for the user.
 func (o Origin) Letter() string {
 	return [...]string{FromHarness: "H", FromUser: "U", FromAgent: "A", FromTool: "T", FromFile: "F"}[o]
 }
@@ -148,34 +137,32 @@ type Part struct {
 	ID     string
 	Kind   Kind
 	Origin Origin
-	// Attached is the number of bytes at the start of a user's text that are FromFile,
-	// because the harness puts attached files into the same text.
+	// Attached is the number of bytes at the start of a user's text that come from
+	// attached files, because the harness puts these into the same text.
 	Attached int
-	// Typed is set if the user typed a command, and the harness has replaced the line with the command's text (its
-	// template). Typed is that line, for example "/review main". Then Text holds no words of the user.
+	// Typed is the line that the user typed, for example "/review main", if the harness has replaced it with the
+	// command's text (its template). Then Text holds no words of the user.
 	Typed string
 	// Path leads to the part.
 	Path string
 
-	// Text is the content of a text or reasoning part, or the result of a tool
-	// arc.
+	// Text is the content of a text or reasoning part, or the result of a tool arc.
 	Text string
-	// TextPath leads to the string from which Text was read. It is empty if there is no such string, for example for a
+	// TextPath leads to the string from which Text was read. It is empty without such a string, for example for a
 	// tool without a result.
 	TextPath string
-	// Replaced means that the harness sends its own sentence in place of a tool's result, for example "[Old tool result
-	// content cleared]". Then Text is this sentence, and TextPath is empty, because a patch of the result would never
-	// reach the provider. Original is the result itself, if the harness still has it.
+	// Replaced means that the harness sends its own sentence, Text, in place of a tool's result. TextPath is then
+	// empty, because a patch of the result would never reach the provider. Original is the result, if the harness
+	// still has it.
 	Replaced bool
 	Original string
 	// Hidden means that the harness keeps the part from the provider.
 	Hidden bool
-	// Compacts means that the harness or a compaction marker has put the part into its
-	// message so that the array can begin with that message.
+	// Compacts means that the harness or a compaction marker has added the part, so
+	// that the array can begin with its message.
 	Compacts bool
-	// StartsStep marks the point where an answer of the model begins. A message
-	// with two such parts reaches the provider as two assistant messages, with
-	// the tool results of the first between them.
+	// StartsStep marks the beginning of an answer. A message with two such parts reaches the provider as two
+	// assistant messages, with the first one's tool results between them.
 	StartsStep bool
 
 	// Signature is the provider's proof on a reasoning part, as raw metadata. A
@@ -192,8 +179,8 @@ type Part struct {
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
-	// Exited means that the arc is a command that has ended, and that the harness's store says how: with ExitStatus.
-	// The messages that a shim sends may lack the status.
+	// Exited means that the arc is a command whose ExitStatus the harness's store knows. The messages of a shim may
+	// lack the status.
 	Exited     bool
 	ExitStatus int
 	// Attachments holds the files of a tool result; empty if it has none.
@@ -206,26 +193,23 @@ type Part struct {
 	Raw json.Value
 }
 
-// HasResult reports whether a tool arc is complete.
 func (p *Part) HasResult() bool {
 	return p.Kind == Tool && (p.TextPath != "" || p.Replaced || p.ResultPath != "")
 }
 
-// A Codec reads and writes the messages of one harness.
 type Codec interface {
-	// Decode reads one raw message. It never fails: an unreadable message becomes a message without a key, and an
-	// unreadable part becomes a part of kind Other.
+	// Decode reads one raw message. It never fails: an unreadable message has no key, and an unreadable part has
+	// the kind Other.
 	Decode(raw json.Value) Message
 	// Event reads one event of the harness.
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations after which the result of tool part p
-	// shows text and nothing else. It returns nil if no patch of the result
-	// would reach the provider.
+	// ResultText returns the operations that make the result of p show only text, or nil if none would reach the
+	// provider.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that append a finished call, which the model
-	// never made, to an answer. It returns nil if the harness has no place for it.
+	// AddCall returns the operations that append a finished call to an answer, or nil if the harness has no place for
+	// the call.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value
@@ -235,7 +219,6 @@ type Codec interface {
 	Vocabulary() *Vocabulary
 }
 
-// A SyntheticCall is a finished tool call that the model never made.
 type SyntheticCall struct {
 	CallID, Tool, Output, Title string
 	Input, Metadata             json.Value

@@ -28,8 +28,7 @@ type ocInfo struct {
 		Created   float64 `json:"created"`
 		Completed float64 `json:"completed"`
 	} `json:"time"`
-	// A user message names its model in one object, an assistant message in two
-	// fields.
+	// A user message names its model in one object, an assistant message in two fields.
 	Model struct {
 		ProviderID string `json:"providerID"`
 		ModelID    string `json:"modelID"`
@@ -82,7 +81,6 @@ type ocState struct {
 	} `json:"time"`
 }
 
-// Decode implements Codec.
 func (OpenCode) Decode(raw json.Value) Message {
 	var m ocMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -120,9 +118,7 @@ func (OpenCode) Decode(raw json.Value) Message {
 	return msg
 }
 
-// nameFiles sets the origin of the texts that hold attached files. OpenCode puts the call
-// that reads a file, and the file's content, in synthetic texts directly before the file
-// part.
+// OpenCode puts the call that reads a file, and the file's content, in synthetic texts directly before the file.
 func nameFiles(parts []Part) {
 	isFile := false
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -137,7 +133,6 @@ func nameFiles(parts []Part) {
 	}
 }
 
-// finishOfOpenCode reads the AI SDK's reason why an answer ended.
 func finishOfOpenCode(reason string) Finish {
 	switch reason {
 	case "":
@@ -150,9 +145,8 @@ func finishOfOpenCode(reason string) Finish {
 	return EndsOtherwise
 }
 
-// hiddenByOpenCode reports whether OpenCode leaves the whole message out of the
-// request. It does so for an assistant message with an error. An aborted
-// message is an exception if it has any part besides reasoning and step marks.
+// OpenCode leaves out an answer with an error, unless the answer was aborted
+// and has any part besides reasoning and step marks.
 func hiddenByOpenCode(msg *Message, err *ocError) bool {
 	if msg.Role != Assistant || err == nil {
 		return false
@@ -183,12 +177,10 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		case role == User && !p.Synthetic:
 			part.Origin = FromUser
 		}
-		// OpenCode checks `ignored` on user texts only. It leaves empty texts
-		// out in either role.
+		// OpenCode checks `ignored` on user texts only. It leaves out empty texts of both roles.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
-			// OpenCode re-creates its reminder texts with a new id on every
-			// pass.
+			// OpenCode re-creates its reminder texts with a new id on every pass.
 			part.ID = ""
 		}
 	case "reasoning":
@@ -201,8 +193,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		decodeOpenCodeTool(&part, &p, path)
 	case "file":
 		part.Kind, part.URL, part.Mime = File, p.URL, p.Mime
-		// OpenCode repeats the content of such a file in synthetic texts before
-		// it.
+		// OpenCode repeats the content of such a file in synthetic texts before it.
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
@@ -215,8 +206,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 }
 
 // prunedOutput is the sentence that OpenCode sends for a tool output that it has pruned. It counts as content even if
-// the pruned output was empty. Otherwise the transcript would not show that the output was pruned, and the bust after
-// it would look like a mistake of this program.
+// the output was empty, because the bust after the pruning would otherwise look like a mistake of this program.
 const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
@@ -255,8 +245,7 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 			Output      *string `json:"output"`
 		}
 		if p.State.Metadata != nil && json.Unmarshal(p.State.Metadata, &meta) == nil && meta.Interrupted && meta.Output != nil {
-			// OpenCode sends the output of an interrupted tool as a normal
-			// result.
+			// OpenCode sends the output of an interrupted tool as a normal result.
 			part.IsError = false
 			part.Text, part.TextPath = *meta.Output, path+"/state/metadata/output"
 			return
@@ -267,14 +256,13 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 	}
 }
 
-// proofs lists words in the names under which providers keep their proof of
-// reasoning: signature and redactedData (Anthropic), redactedContent (Bedrock),
-// thoughtSignature (Google), reasoningEncryptedContent and itemId (OpenAI),
-// reasoning_opaque (Copilot), reasoning_details (OpenRouter).
+// proofs lists words in the names of providers' proofs of reasoning: signature
+// and redactedData (Anthropic), redactedContent (Bedrock), thoughtSignature
+// (Google), reasoningEncryptedContent and itemId (OpenAI), reasoning_opaque
+// (Copilot), reasoning_details (OpenRouter).
 var proofs = []string{"signature", "redacted", "encrypted", "itemid", "opaque", "details"}
 
-// isSigned reports whether the metadata of a reasoning part carries a
-// provider's proof. It looks into the namespaces of all providers.
+// isSigned looks for a proof in the namespaces of all providers.
 func isSigned(metadata json.Value) bool {
 	if metadata == nil {
 		return false
@@ -295,7 +283,6 @@ func isSigned(metadata json.Value) bool {
 	return false
 }
 
-// TextPart implements Codec.
 func (OpenCode) TextPart(p Part, text string) json.Value {
 	id := p.ID
 	v, _ := json.Marshal(struct { // strings always encode
@@ -306,7 +293,6 @@ func (OpenCode) TextPart(p Part, text string) json.Value {
 	return v
 }
 
-// ResultText implements Codec.
 func (OpenCode) ResultText(p Part, text string) schema.Patch {
 	var patch schema.Patch
 	if p.TextPath != "" { // without a path, OpenCode shows its own sentence in place of the result
@@ -318,8 +304,7 @@ func (OpenCode) ResultText(p Part, text string) schema.Patch {
 	return patch
 }
 
-// AddCall implements Codec. It sets all times to zero, because the bytes must
-// not depend on when the part was made.
+// All times are 0, because the bytes must not depend on when the part was made.
 func (OpenCode) AddCall(c SyntheticCall) schema.Patch {
 	type times struct {
 		Start int `json:"start"`
@@ -343,7 +328,6 @@ func (OpenCode) AddCall(c SyntheticCall) schema.Patch {
 	return schema.Patch{{Op: "add", Path: "/parts/-", Value: v}}
 }
 
-// UsageValue implements Codec.
 func (OpenCode) UsageValue(u Usage) json.Value {
 	type cache struct {
 		Read  int `json:"read"`
@@ -358,7 +342,6 @@ func (OpenCode) UsageValue(u Usage) json.Value {
 	return v
 }
 
-// Vocabulary implements Codec.
 func (OpenCode) Vocabulary() *Vocabulary { return &openCodeVocabulary }
 
 type ocEvent struct {
@@ -371,7 +354,6 @@ type ocEvent struct {
 	} `json:"properties"`
 }
 
-// Event implements Codec.
 func (c OpenCode) Event(raw json.Value) (Event, error) {
 	var e ocEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 // OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). A step is an answer together
-// with the results of its tool calls. In OpenCode's array these results are separate
-// messages without an id. Every other message is a step alone. The shim joins the messages
-// of a step and separates them again, and adds the facts that OpenCode stores but does not
-// put into the array: kinds, times, usage.
+// with the results of its tool calls, which are separate messages without an id in
+// OpenCode's array. Every other message is a step alone. The shim joins the messages of a
+// step and separates them again, and adds facts that only OpenCode's store has: kinds,
+// times, usage.
 type OpenCode2 struct{}
 
 var _ Codec = OpenCode2{}
@@ -24,10 +24,9 @@ type oc2Step struct {
 	Results []json.Value `json:"results"`
 }
 
-// oc2Info holds what the shim knows about the stored message.
 type oc2Info struct {
 	// Type is the kind of the stored message, for example "user" or "synthetic". It is
-	// empty if the shim does not know the stored message.
+	// empty if the shim does not know the message.
 	Type       string  `json:"type"`
 	Created    float64 `json:"created"`
 	Completed  float64 `json:"completed"`
@@ -41,8 +40,8 @@ type oc2Info struct {
 	Tokens oc2Tokens `json:"tokens"`
 	// Typed is the index of the text that the user typed.
 	Typed *int `json:"typed"`
-	// Media maps the path of a file in the step to the beginning of its data URL, because
-	// the messages are sent without the files' content.
+	// Media maps the path of a file in the step to the beginning of its data URL. The
+	// shim leaves out the files' content.
 	Media map[string]string `json:"media"`
 }
 
@@ -60,11 +59,10 @@ type oc2Message struct {
 	ID      string     `json:"id"`
 	Role    string     `json:"role"`
 	Content json.Value `json:"content"`
-	// Metadata is an object in each prompt of the user. A synthetic message has none.
+	// Only prompts of the user have an object here.
 	Metadata json.Value `json:"metadata"`
 }
 
-// oc2Part is one part of a message's content.
 type oc2Part struct {
 	Type             string     `json:"type"`
 	Text             string     `json:"text"`
@@ -97,7 +95,6 @@ const (
 	oc2Compaction = "compaction"
 )
 
-// Decode implements Codec.
 func (OpenCode2) Decode(raw json.Value) Message {
 	var step oc2Step
 	if err := json.Unmarshal(raw, &step); err != nil {
@@ -123,8 +120,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	default:
 		// Here m is a system update, a change of the effort, a result without its call, a message of another plugin,
 		// OpenCode's own words at the step limit (in the model's role), or a role of a later OpenCode. No patch may
-		// change it. A system update is a changed instruction, which no summary repeats. The content does not include
-		// the key, because a fork has another key.
+		// change m. No summary repeats a changed instruction, so it stays. The content does not include the key,
+		// because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
@@ -135,8 +132,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	return msg
 }
 
-// oc2KindOf returns the kind of the stored message. If the shim does not know the kind, the form of the message shows
-// it: only a prompt has an object of metadata, and OpenCode begins the other kinds with its own words.
+// If the shim does not know the kind, the form of the message shows it: only a prompt has an object of metadata, and
+// OpenCode begins the other kinds with fixed words.
 func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	if info.Type != "" || len(parts) == 0 {
 		return info.Type
@@ -152,8 +149,7 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// nameOpenCode2Origins sets the origins of the texts of a message in the user's role. At most one of them is the
-// user's. Skills precede it, and attached files follow it.
+// At most one text of a message in the user's role is the user's. Skills precede it, and attached files follow it.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {
@@ -261,8 +257,6 @@ func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
 	return results
 }
 
-// readOpenCode2 reads a result, and reports whether its form is known. The provider gets a text as it is, and any other
-// value as JSON.
 func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	r.callID, r.isError = p.ID, p.Result.Type == "error"
 	path := r.path + "/content/0/result/value"
@@ -292,11 +286,9 @@ func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	return len(value) > 0
 }
 
-// TextPart implements Codec.
 func (OpenCode2) TextPart(_ Part, text string) json.Value { return Pi{}.TextPart(Part{}, text) }
 
-// ResultText implements Codec. The text replaces the whole content of the result: all its texts and files. A result
-// that reports a failure still reports it, in OpenCode's form.
+// The text replaces all texts and files of the result. A failure stays a failure, in OpenCode's form.
 func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -316,13 +308,11 @@ func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: path, Value: json.Value(`{"type":"` + kind + `","value":` + string(json.Quote(text)) + `}`)}}
 }
 
-// AddCall implements Codec. OpenCode 2 has no tool for which the host makes up calls.
+// OpenCode 2 has no tool for which the host makes up calls.
 func (OpenCode2) AddCall(SyntheticCall) schema.Patch { return nil }
 
-// UsageValue implements Codec.
 func (OpenCode2) UsageValue(u Usage) json.Value { return OpenCode{}.UsageValue(u) }
 
-// Vocabulary implements Codec.
 func (OpenCode2) Vocabulary() *Vocabulary { return &openCode2Vocabulary }
 
 type oc2Event struct {
@@ -334,8 +324,7 @@ type oc2Event struct {
 	Error   json.Value `json:"error"`
 }
 
-// Event implements Codec. The shim reduces OpenCode's events to the fields that the host
-// uses.
+// The shim reduces OpenCode's events to the fields that the host uses.
 func (OpenCode2) Event(raw json.Value) (Event, error) {
 	var e oc2Event
 	if err := json.Unmarshal(raw, &e); err != nil {

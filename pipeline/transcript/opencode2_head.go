@@ -21,8 +21,7 @@ type oc2HeadMessage struct {
 	Content []piHeadBlock `json:"content"`
 }
 
-// Head implements Codec. It holds no breakpoint: OpenCode accepts a breakpoint only as an instance of its own class,
-// and a plugin cannot make such an instance.
+// Head holds no breakpoint: OpenCode accepts only an instance of its own class, which a plugin cannot make.
 func (OpenCode2) Head(h Head) []json.Value {
 	step := func(key, role, text string) oc2HeadStep {
 		return oc2HeadStep{ID: key, Info: oc2HeadInfo{Type: "synthetic"}, Message: oc2HeadMessage{ID: key, Role: role, Content: []piHeadBlock{{"text", text}}}}

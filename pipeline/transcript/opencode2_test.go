@@ -17,7 +17,6 @@ func decodeOpenCode2(raw string) transcript.Message {
 	return transcript.OpenCode2{}.Decode(json.Value(raw))
 }
 
-// The rows hold every kind of part of an answer, and some JSON that is not a part.
 func TestOpenCode2Parts(t *testing.T) {
 	const at = "/message/content/0"
 	other := func(raw string) transcript.Part { return transcript.Part{Raw: json.Value(raw)} }
@@ -47,7 +46,7 @@ func TestOpenCode2Parts(t *testing.T) {
 	}
 }
 
-// A call and its result are one arc. The second column is the result after ResultText("x").
+// The second column is the result after ResultText("x").
 func TestOpenCode2Results(t *testing.T) {
 	call := transcript.Part{Kind: transcript.Tool, Path: "/message/content/0", Name: "read", CallID: "c", Input: json.Value(`{}`), InputPath: "/message/content/0/input"}
 	const value = "/results/0/content/0/result/value"
@@ -91,10 +90,8 @@ func TestOpenCode2Results(t *testing.T) {
 	}
 }
 
-// The rows hold a message of every role.
 func TestOpenCode2Messages(t *testing.T) {
-	// The key of such a message is made from the key of the message before it, so a fork has another key. The content
-	// is the same.
+	// The key of such a message comes from the message before, so a fork has another key, but the same content.
 	other := func(raw string) []transcript.Part {
 		_, message, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"message":`)
 		return []transcript.Part{{Path: "/message", Raw: json.Value(message)}}
@@ -158,7 +155,6 @@ func TestOpenCode2Events(t *testing.T) {
 	}
 }
 
-// The bytes that no operation touches stay as they are, for any input.
 func FuzzOpenCode2(f *testing.F) {
 	f.Add([]byte(`{"id":"m","info":{"type":"user","typed":0},"message":{"id":"m","role":"user","content":[{"type":"text","text":"hi"},{"type":"media","media":{"mediaType":"image/png"}}]}}`))
 	f.Add([]byte(`{"id":"m","message":{"id":"m","role":"assistant","content":[{"type":"tool-call","id":"c","name":"read","input":{}}]},"results":[{"content":[{"type":"tool-result","id":"c","result":{"type":"error","value":{"error":{"message":"no"}}}}]}]}`))

@@ -21,8 +21,7 @@ type ocHeadTime struct {
 	Completed int `json:"completed,omitzero"`
 }
 
-// ocHeadPart is a text. If the user's texts were not synthetic, OpenCode would count
-// them as a second prompt, and never give a new session its title.
+// OpenCode would count user texts that are not synthetic as a second prompt, and never give a new session its title.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`
@@ -45,7 +44,7 @@ var ocBreakpoints = map[Breakpoint]ocHeadCache{
 	BedrockBreakpoint:   {CachePoint: &ocCachePoint{"default"}},
 }
 
-// Head implements Codec. Its times are 0, because they reach no provider.
+// All times are 0, because they reach no provider.
 func (OpenCode) Head(h Head) []json.Value {
 	user := func(key, text string) ocHeadMessage {
 		return ocHeadMessage{ocHeadInfo{ID: key, Role: User}, []ocHeadPart{{ID: key, Type: "text", Text: text, Synthetic: true}}}
@@ -60,7 +59,6 @@ func (OpenCode) Head(h Head) []json.Value {
 	return encoded(user(BaselineKey, h.Baseline), acknowledgement, user(DeltaKey, h.Delta))
 }
 
-// encoded returns the JSON of values that always encode.
 func encoded[T any](values ...T) []json.Value {
 	raws := make([]json.Value, len(values))
 	for i, v := range values {

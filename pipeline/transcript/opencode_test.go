@@ -24,8 +24,6 @@ func decode(role transcript.Role, parts string) transcript.Message {
 	return transcript.OpenCode{}.Decode(json.Value(fmt.Sprintf(`{"info":{"id":"m","role":%q},"parts":[%s]}`, role, parts)))
 }
 
-// The rows hold every kind of part of OpenCode 1.18 in every state, and some JSON that
-// is not a part.
 func TestOpenCodeParts(t *testing.T) {
 	const at = "/parts/0"
 	for _, c := range []struct {
@@ -245,7 +243,6 @@ func TestOpenCodeMessages(t *testing.T) {
 	}
 }
 
-// Unknown content, and known content that no rule changes, is sent without any change.
 func TestUnknownsPassByteIdentical(t *testing.T) {
 	const around = `{"info":{"id":"m","role":"user","future":{"n":12345678901234567890,"e":1E+400,"s":"\ud800\u00e9\/"}},"parts":[` +
 		`{"type":"hologram","data":[1.0,-0,"\udc00"]},` +
@@ -264,7 +261,6 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// units returns a function that returns, for every part that can be a unit, a unit with this edit.
 func units(edit frozen.EditKind) render.UnitOf {
 	tag := 0
 	return func(p *transcript.Part) *frozen.Unit {
@@ -280,8 +276,7 @@ func units(edit frozen.EditKind) render.UnitOf {
 	}
 }
 
-// Decode never panics, and its results can be patched: each patch fits its
-// message. The patched message decodes to the same message with other content.
+// Decode never panics, and each patch fits its message.
 func FuzzOpenCodeDecode(f *testing.F) {
 	for _, part := range []string{
 		`{"id":"p","type":"text","text":"§1§ hi"}`,
@@ -302,8 +297,7 @@ func FuzzOpenCodeDecode(f *testing.F) {
 		if same, err := render.Apply(data, nil); err != nil || string(same) != string(data) {
 			t.Fatalf("an empty patch changed the message: %s, %v", same, err)
 		}
-		// The test skips JSON with duplicate members: a JavaScript object has
-		// no member twice, so a harness never sends them.
+		// A JavaScript object has no member twice.
 		if !json.Value(data).IsValid(jsontext.AllowInvalidUTF8(true)) {
 			return
 		}

@@ -10,11 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Other tests ignore the origins, because TestOrigins checks them.
 var ignoreOrigin = cmpopts.IgnoreFields(transcript.Part{}, "Origin")
 
-// Only words that the user typed are the user's, even if the harness stores the words of
-// others in a message of the user.
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
 		name    string

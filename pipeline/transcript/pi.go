@@ -9,9 +9,8 @@ import (
 )
 
 // Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer together with the tool results
-// directly after it. In Pi's array these results are separate messages. Every other message of Pi is a step alone. The
-// shim joins the messages of a step and separates them again, because the code after the codec expects a call and its
-// result in one message.
+// directly after it, which are separate messages in Pi's array. Every other message is a step alone. The shim joins
+// the messages of a step and separates them again, because the host expects a call and its result in one message.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -54,7 +53,6 @@ type piUsage struct {
 	CacheWrite float64 `json:"cacheWrite"`
 }
 
-// piBlock is one block of content. An image has Data and MimeType.
 type piBlock struct {
 	Type              string     `json:"type"`
 	Text              string     `json:"text"`
@@ -75,7 +73,6 @@ type piResult struct {
 	Timestamp  float64    `json:"timestamp"`
 }
 
-// Decode implements Codec.
 func (Pi) Decode(raw json.Value) Message {
 	var step piStep
 	if err := json.Unmarshal(raw, &step); err != nil {
@@ -105,7 +102,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		msg.Hidden = m.ExcludeFromContext
 		msg.Parts = decodePiCommand(m)
 	case "compactionSummary", "branchSummary":
-		// The summary of a branch summarises messages of another branch, so it is not the summary of this session.
+		// The summary of a branch summarises messages of another branch.
 		msg.Summary = m.Role == "compactionSummary"
 		if m.Role == "branchSummary" {
 			msg.Created = 0 // after a restart, Pi gives this message another time, too
@@ -121,16 +118,14 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// This is a result without an answer before it, or a role of a later Pi. No patch
-		// may change it.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
 }
 
-// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts them there in elements, for
-// example `<file name="/a.go">`, and piped input before files. It does not escape the content, so a file may contain an
-// end tag, too. So only the last end tag certainly ends the files and skills.
+// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each into an element, for
+// example `<file name="/a.go">`, and does not escape the content, so a file may contain an end tag. So only the last
+// end tag certainly ends the files and skills. Piped input is before files.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")
@@ -149,8 +144,8 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi leaves a failed answer out of the request. But it would send the results of that answer's calls, and the
-	// provider would refuse them. So the shim leaves out these results, too.
+	// Pi leaves a failed answer out of the request, but would send the results of its calls, which the provider
+	// would refuse. So the shim leaves these results out, too.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)
@@ -179,7 +174,6 @@ func finishOfPi(stopReason string) Finish {
 	return EndsOtherwise
 }
 
-// decodePiContent reads the content of a message: a string, or blocks.
 func decodePiContent(content json.Value) []Part {
 	const path = "/message/content"
 	var text string
@@ -200,7 +194,7 @@ func decodePiContent(content json.Value) []Part {
 	return parts
 }
 
-// piText returns a text part. Pi leaves out blank texts for the providers that refuse them.
+// Pi leaves out blank texts for the providers that refuse them.
 func piText(path, textPath, text string) Part {
 	return Part{Kind: Text, Path: path, Text: text, TextPath: textPath, Hidden: strings.TrimSpace(text) == ""}
 }
@@ -235,13 +229,11 @@ func decodePiBlock(path string, raw json.Value) Part {
 	return Part{Kind: Other, Path: path, Raw: raw}
 }
 
-// isPiProof reports whether a signature proves thinking to its provider.
 func isPiProof(signature json.Value) bool {
 	return len(signature) > 0 && signature.Kind() != 'n' && string(signature) != `""`
 }
 
-// decodePiCommand reads a command that the user has run with `!`. Pi sends the command
-// and its output in one text. The output can be tagged and dropped, and the command stays.
+// Pi sends a command of the user (`!`) and its output in one text. Only the output can be tagged and dropped.
 func decodePiCommand(m *piMessage) []Part {
 	command, _ := json.Marshal(struct { // valid raw values and strings always encode
 		Command        string     `json:"command"`
@@ -255,7 +247,6 @@ func decodePiCommand(m *piMessage) []Part {
 	return []Part{{Kind: Other, Path: "/message/command", Raw: command}, output}
 }
 
-// decodePiResults reads results, and returns the time of the last one.
 func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 	results = make([]toolResult, len(raws))
 	for i, raw := range raws {
@@ -269,8 +260,8 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 	return results, last
 }
 
-// exitOfPi returns how a command ended. Pi stores the status of a failed command only at the end of its output:
-// "Command exited with code 2". If the output ends otherwise, the command was stopped.
+// Pi stores the status of a failed command only at the end of its output: "Command exited with code 2". Any
+// other end means that the command was stopped.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0
@@ -283,7 +274,6 @@ func exitOfPi(p *Part) (exited bool, status int) {
 	return err == nil, status
 }
 
-// TextPart implements Codec.
 func (Pi) TextPart(_ Part, text string) json.Value {
 	v, _ := json.Marshal(struct { // strings always encode
 		Type string `json:"type"`
@@ -292,8 +282,7 @@ func (Pi) TextPart(_ Part, text string) json.Value {
 	return v
 }
 
-// ResultText implements Codec. The text replaces the whole content of the result: all its
-// texts and images.
+// The text replaces the whole content of the result: all its texts and images.
 func (c Pi) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -302,10 +291,9 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// AddCall implements Codec. Pi has no tool for which the host makes up calls.
+// Pi has no tool for which the host makes up calls.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
-// UsageValue implements Codec.
 func (Pi) UsageValue(u Usage) json.Value {
 	v, _ := json.Marshal(struct { // numbers always encode
 		Input       int `json:"input"`
@@ -317,7 +305,6 @@ func (Pi) UsageValue(u Usage) json.Value {
 	return v
 }
 
-// Vocabulary implements Codec.
 func (Pi) Vocabulary() *Vocabulary { return &piVocabulary }
 
 type piEvent struct {
@@ -327,8 +314,7 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// Event implements Codec. The shim reduces Pi's events to the fields that the host
-// uses. The message of a message_end has no content.
+// The shim reduces Pi's events to the fields that the host uses. The message of a message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

@@ -22,9 +22,8 @@ type piHeadBlock struct {
 	Text string `json:"text"`
 }
 
-// Head implements Codec. Its times are 0, because they reach no provider. The breakpoint
-// is not in the messages: Pi's shim sets it in the finished request, after the
-// acknowledgement.
+// All times are 0, because they reach no provider. Pi's shim sets the breakpoint in the
+// finished request, after the acknowledgement.
 func (c Pi) Head(h Head) []json.Value {
 	step := func(key, role, text string) piHeadStep {
 		return piHeadStep{key, piHeadMessage{Role: role, Content: []piHeadBlock{{"text", text}}}}

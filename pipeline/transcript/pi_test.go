@@ -16,7 +16,6 @@ import (
 
 func decodePi(raw string) transcript.Message { return transcript.Pi{}.Decode(json.Value(raw)) }
 
-// The rows hold every kind of block of an answer, and some JSON that is not a block.
 func TestPiBlocks(t *testing.T) {
 	const at = "/message/content/0"
 	for _, c := range []struct {
@@ -48,7 +47,6 @@ func TestPiBlocks(t *testing.T) {
 	}
 }
 
-// A call and its result are one arc, for any order of the results.
 func TestPiResults(t *testing.T) {
 	call := transcript.Part{Kind: transcript.Tool, Path: "/message/content/0", Name: "read", CallID: "c", Input: json.Value(`{}`), InputPath: "/message/content/0/arguments"}
 	for _, c := range []struct {
@@ -100,7 +98,6 @@ func TestPiResults(t *testing.T) {
 	}
 }
 
-// The rows hold a message of every role in Pi.
 func TestPiMessages(t *testing.T) {
 	text := func(path, textPath, s string) []transcript.Part {
 		return []transcript.Part{{Kind: transcript.Text, Path: path, Text: s, TextPath: textPath}}
@@ -218,7 +215,6 @@ const piAround = `{"id":"k","future":[1.0],"message":{"role":"assistant","future
 	`{"type":"toolCall","id":"c","name":"t","arguments":{"z":1,"a":[1.0]},"thoughtSignature":"x"}],"stopReason":"toolUse"},` +
 	`"results":[{"toolCallId":"c","toolName":"t","content":[{"type":"text","text":"%sout"},{"type":"image","data":"AA"}],"details":{"x":1.0},"isError":false}]}`
 
-// Unknown content, and known content that no rule changes, is sent without any change.
 func TestPiUnknownsPassByteIdentical(t *testing.T) {
 	raw := json.Value(fmt.Sprintf(piAround, "", ""))
 	m := transcript.Pi{}.Decode(raw)
@@ -232,7 +228,6 @@ func TestPiUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// For each edit of an arc, one patch changes both the call and its result.
 func TestPiArcsAreOneThing(t *testing.T) {
 	answer := func(calls, results string) string {
 		return `{"id":"k","message":{"role":"assistant","content":[{"type":"text","text":"so"}` + calls + `]},"results":[` + results + `]}`
@@ -265,7 +260,6 @@ func TestPiArcsAreOneThing(t *testing.T) {
 	}
 }
 
-// If all content of an answer is removed, the patch removes the whole answer with its results.
 func TestPiAnswerVanishes(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"id":"k","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"toolCall","id":"c","name":"t","arguments":{}}]},"results":[{"toolCallId":"c","content":"x"}]}`: `{"id":"k"}`,
@@ -285,7 +279,7 @@ func TestPiAnswerVanishes(t *testing.T) {
 	}
 }
 
-// Decode never panics. If it returns a message, each patch for a part of this message can be applied to the raw message.
+// Decode never panics, and each patch fits its message.
 func FuzzPiDecode(f *testing.F) {
 	f.Add([]byte(fmt.Sprintf(piAround, "", "")))
 	for _, m := range []string{

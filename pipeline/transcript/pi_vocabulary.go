@@ -2,7 +2,6 @@ package transcript
 
 import "regexp"
 
-// piVocabulary is the vocabulary of Pi 0.74 to 1.5. Pi has no todo tool.
 var piVocabulary = Vocabulary{
 	Compaction: CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000},
 	Tools: withPluginTools(map[string]ToolClass{
@@ -17,7 +16,7 @@ var piVocabulary = Vocabulary{
 		"subagent": {Tier: 1},
 	}),
 	System: SystemVocabulary{
-		// Pi 0.74 has this line. Newer versions have none.
+		// Pi has this line only in 0.74.
 		Date:       regexp.MustCompile(`Current date: .+`),
 		ComesFirst: true,
 	},

@@ -2,10 +2,8 @@ package transcript
 
 import "maps"
 
-// ExpandTool is the tool with which the model reads messages that are no longer in its prompt.
 const ExpandTool = "ctx_expand"
 
-// SearchTool is the tool with which the model searches earlier messages.
 const SearchTool = "ctx_search"
 
 // MemoryTool is the tool with which the model stores facts about the project. NoteTool is the tool with which it notes
@@ -15,7 +13,6 @@ const (
 	NoteTool   = "ctx_note"
 )
 
-// pluginTools are tools that plugins and MCP servers bring into any harness.
 var pluginTools = map[string]ToolClass{
 	"ast_grep_search": {Idempotent: true},
 	ExpandTool:        {Shows: true},
@@ -31,7 +28,6 @@ var pluginTools = map[string]ToolClass{
 	"lsp_prepare_rename":  {Idempotent: true},
 }
 
-// withPluginTools returns the tools of a harness together with the tools of plugins.
 func withPluginTools(own map[string]ToolClass) map[string]ToolClass {
 	all := maps.Clone(pluginTools)
 	maps.Copy(all, own)

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A toolResult is the result of a tool call, for harnesses whose results are messages of their own.
+// In some harnesses, the result of a tool call is a separate message.
 type toolResult struct {
 	raw          json.Value
 	path, callID string
@@ -17,16 +17,14 @@ type toolResult struct {
 	text         string
 	textPath     string
 	other        json.Value
-	// taken means that a call already has the result.
-	taken bool
+	taken        bool
 	// isUnreadable means that no call may have the result.
 	isUnreadable bool
 }
 
-// readContent reads the content of a result. The content is a string, or a list of texts and files. It joins the texts
-// with line breaks, as the harness does. path is the place of the content in its message. If the shim has left out the
-// content of a file, media holds the beginning of its URL, by the file's place in the message. If the content cannot be
-// read, readContent returns false.
+// The content is a string, or a list of texts and files. Texts are joined with line breaks, as the harness does. If
+// the shim has left out the content of a file, media holds the beginning of its URL, by the file's place in the
+// message. If the content cannot be read, readContent returns false.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path
@@ -63,8 +61,8 @@ func (r *toolResult) readContent(path string, content json.Value, media map[stri
 	return true
 }
 
-// attach attaches results to the calls of an answer, and adds a part for each result without a call. A provider may
-// give the same id to two calls of one answer, so each result is attached to one call only.
+// A result without a call becomes a part. A provider may give the same id to two calls of one answer, so each
+// result is attached to one call only.
 func attach(parts []Part, results []toolResult) []Part {
 	for i := range parts {
 		switch p := &parts[i]; p.Kind {

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// WithTyped returns a codec that works like c and sets Part.Typed from lines, which holds
-// the typed lines by message key. The messages themselves do not contain these lines.
+// WithTyped returns a codec that sets Part.Typed from lines: the typed lines by message key. The messages lack these
+// lines.
 func WithTyped(c Codec, lines map[string]string) Codec {
 	if len(lines) == 0 {
 		return c
@@ -25,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// Decode implements Codec. If a message was made from a command, its first text with the user's origin is the command's
-// template. Its other texts belong to attached files.
+// The first text with the user's origin of such a message is the command's template. Its other texts belong to
+// attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]

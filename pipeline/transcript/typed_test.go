@@ -8,8 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// If a message was made from a command, only the line that the user typed has the origin user. The text of the
-// command's template counts as the harness's, and attached files keep their origin.
 func TestWithTyped(t *testing.T) {
 	const opencode = `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"called","synthetic":true},{"type":"text","text":"Make a report."},{"type":"text","text":"content","synthetic":true},{"type":"file","mime":"text/plain"}]}`
 	const pi = `{"id":"m","message":{"role":"user","content":[{"type":"text","text":"<file name=\"a\">Make</file>\n report."}]}}`

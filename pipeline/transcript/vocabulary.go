@@ -8,20 +8,17 @@ import (
 // A Vocabulary holds the names and habits of one harness, as values. The code after the
 // codecs reads these values, and does not know which harness it serves.
 type Vocabulary struct {
-	// Tools describes the tools that the rules know. Names are in lower case, without
-	// the prefix "mcp_". Tool returns the zero value for any other tool.
+	// Tools describes the tools that the rules know. Names are in lower case, without the prefix "mcp_".
 	Tools map[string]ToolClass
-	// TodoTool is the tool that writes the model's todo list, empty if the harness has
-	// none.
+	// TodoTool is the tool that writes the model's todo list, empty if the harness has none.
 	TodoTool string
 	// Compaction describes the harness's own compaction.
 	Compaction CompactionVocabulary
 	// StoresByTime means that the harness's store orders messages by the time of their
 	// creation. Otherwise the store has the order of the array.
 	StoresByTime bool
-	// SendsEmptyText says what the harness does with an answer whose texts are all empty.
-	// If it is true, the harness sends the answer to some providers, as a message with an
-	// empty text. If it is false, the harness leaves such an answer out.
+	// SendsEmptyText means that the harness sends some providers an answer with only
+	// empty texts, as one empty text. Otherwise it leaves the answer out.
 	SendsEmptyText bool
 	// System says how to read the harness's system prompts.
 	System SystemVocabulary
@@ -29,15 +26,13 @@ type Vocabulary struct {
 	Paths Paths
 }
 
-// A ToolClass describes to the rules what a tool does.
 type ToolClass struct {
-	// Idempotent means that the tool only reads. If it is called again with the same
-	// arguments, its older result is superseded and can be dropped. Shells are not
-	// idempotent: the same command may show two states that the model compares, for
-	// example a test run before and after a fix.
+	// Idempotent means that the tool only reads. A newer call with the same
+	// arguments supersedes the older result, which can be dropped. Shells are not
+	// idempotent: the model may compare two results of one command, for example a
+	// test run before and after a fix.
 	Idempotent bool
-	// Shows means that the tool is called for its output, but is not idempotent. Examples
-	// are a shell and ctx_expand.
+	// Shows means that the tool is called for its output, but is not idempotent. Examples are a shell and ctx_expand.
 	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
@@ -46,10 +41,8 @@ type ToolClass struct {
 	Tier int
 }
 
-// FileUse says what a tool does with the file in its arguments.
 type FileUse uint8
 
-// The uses of a file.
 const (
 	NoFile FileUse = iota
 	// UsesFile: the tool reads the file, or changes a part of it. A patch may change
@@ -62,16 +55,14 @@ const (
 // Tool returns the description of a tool, the zero class if the vocabulary does not know it.
 func (v *Vocabulary) Tool(name string) ToolClass { return v.Tools[ToolName(name)] }
 
-// ToolName returns the name under which a vocabulary lists a tool.
 func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(name), "mcp_") }
 
-// A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line with the date. Because of this line, the system prompt changes at midnight, and the provider
-	// loses the whole prefix. Date is nil if the system prompt has no date.
+	// Date finds the line with the date. This line changes the system prompt at midnight, and the provider then loses
+	// the whole prefix. Date is nil if the system prompt has no date.
 	Date *regexp.Regexp
-	// OwnPrompts are the beginnings of the prompts of the harness's own agents (title, summary, compaction). Their
-	// requests have the session's id, but not its conversation.
+	// OwnPrompts are the beginnings of the prompts of the harness's own agents (title, summary, compaction).
+	// Requests of these agents have the session's id, but not its conversation.
 	OwnPrompts []string
 	// ComesFirst means that the harness makes the system prompt once for a turn, before the turn's first pass, and not
 	// after each pass.
@@ -96,8 +87,7 @@ func (v *SystemVocabulary) WithDate(text, line string) string {
 
 // Paths are JSON Pointers to facts of a raw message. A path is empty if the harness's messages do not have the fact.
 type Paths struct {
-	// UserProvider and AnswerProvider lead to the name of the provider in a user
-	// message and in an answer.
+	// UserProvider and AnswerProvider lead to the name of the provider in a user message and in an answer.
 	UserProvider, AnswerProvider string
 	// Tools leads to the tool switches of a user message.
 	Tools string
@@ -105,15 +95,13 @@ type Paths struct {
 	Usage string
 	// EventMessage leads to the raw message in an event that reports an answer.
 	EventMessage string
-	// Message leads to the message itself, if the raw message wraps it. A patch that
-	// removes it takes the message off the wire.
+	// Message leads to the message itself, if the raw message wraps it. Without it, the message leaves the wire.
 	Message string
 	// Results leads to the results that are beside the message.
 	Results string
 }
 
-// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a summary. In
-// this request, the conversation is plain text, and each tool result is cut to 2,000 characters. Afterwards the harness
-// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept
-// tokens.
+// CompactionVocabulary describes the compaction of a harness. The harness sends one extra request for a summary, in
+// which the conversation is plain text and each tool result is cut to 2,000 characters. Afterwards it keeps the
+// summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
 type CompactionVocabulary struct{ LeastKept, MostKept int }

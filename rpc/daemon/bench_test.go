@@ -8,7 +8,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// opencode opens a directory as the shim of OpenCode does.
 var opencode = schema.InitializeParams{
 	Protocol:  schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor},
 	Client:    "opencode-shim",
@@ -16,8 +15,7 @@ var opencode = schema.InitializeParams{
 	Directory: "/work",
 }
 
-// BenchmarkBridged measures a call as a shim does: it goes through the bridge
-// to a host in another process.
+// As for a shim, a call goes through the bridge to a host in another process.
 func BenchmarkBridged(b *testing.B) {
 	for name, messages := range map[string][]byte{
 		"small": []byte(`["hello"]`),

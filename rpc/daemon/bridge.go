@@ -10,22 +10,17 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// ErrHostGone means that the host closed the connection before the shim did, for
-// example because it crashed.
+// ErrHostGone means that the host closed the connection first, for example because it crashed.
 var ErrHostGone = errors.New("the host has gone")
 
-// lastAnswersTimeout bounds how long a bridge waits for the host after the shim
-// has ended. It covers the grace period that the host gives to calls in flight,
-// and some time to write the answers.
+// lastAnswersTimeout bounds how long a bridge waits for the host after the shim has ended: the grace period for calls
+// in flight, and time to write the answers.
 const lastAnswersTimeout = rpc.DefaultGrace + 3*time.Second
 
-// Bridge copies bytes between a shim and a host until either ends. When the
-// shim ends its input, or ctx ends, Bridge tells the host, still copies the
-// host's last answers, and returns nil. When the host ends first, Bridge
-// returns ErrHostGone. Bridge closes host. It may leave behind a goroutine that
-// reads from shim, because nothing interrupts a read from a blocking pipe.
-//
-// With a recorder, Bridge records every frame before it passes the frame on.
+// Bridge copies bytes between a shim and a host until either ends. When the shim ends its input, or ctx ends, Bridge
+// tells the host, copies the last answers, and returns nil. When the host ends first, Bridge returns ErrHostGone.
+// Bridge closes host. A goroutine that reads from shim may stay, because nothing interrupts a read from a blocking
+// pipe. With a recorder, every frame is recorded before it is passed on.
 func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *rpc.Recorder) error {
 	defer host.Close()
 	fromShim, fromHost := make(chan error, 1), make(chan error, 1)

@@ -11,20 +11,18 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// startPoll is the pause between two dials to a host that is starting. A failed
-// dial takes microseconds, and the user is waiting, so the pause is short.
+// startPoll is the pause between two dials to a host that is starting. The user is waiting, and a failed dial takes
+// microseconds.
 const startPoll = time.Millisecond
 
-// lookEverywhere is the number of dials after which one dial looks in all directories. The new host has the
-// environment of this process, so it listens where this process would. Only a host that another process
-// starts at this moment may listen elsewhere.
+// After this number of dials, one dial looks in all directories. The new host listens where this process would, but
+// another process may be starting a host elsewhere.
 const lookEverywhere = 50
 
-// Connect dials the host of the endpoint's data directory, in whichever runtime directory its socket is. If
-// no host is running, Connect calls start, and then dials until the new host answers or ctx ends. start
-// returns a channel, which receives a value when the new process ends. If the running host is of an older
-// release, Connect asks it to stop and starts a new one; the older host's clients reconnect to the new host.
-// If many processes connect at the same time, only one of them starts a host.
+// Connect dials the host of the endpoint's data directory, wherever its socket is. If no host is running, Connect
+// calls start, and then dials until the new host answers or ctx ends. start returns a channel, which receives a value
+// when the new process ends. An older release is asked to stop, and its clients reconnect to the new host. Of many
+// processes that connect at the same time, only one starts a host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {
@@ -35,7 +33,6 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
-	// The process that held the lock before us has most likely started a host.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err
@@ -56,8 +53,7 @@ func needsStart(err error) bool {
 	return errors.Is(err, ErrNoHost) || errors.As(err, new(*outdatedError))
 }
 
-// dialCurrent is Dial, but returns an outdatedError if the running host is of
-// an older release.
+// dialCurrent is Dial, but returns an outdatedError if the running host is of an older release.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	version, at, err := hostVersion(ctx, e)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 // ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
-// dialAt connects to the host of one endpoint. It never looks into a directory
-// that another user could have prepared.
+// dialAt never looks into a directory that another user could have prepared.
 func dialAt(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := checkOwner(e.dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
@@ -56,7 +55,6 @@ func dialUnix(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkServer fails unless the listening process belongs to the user.
 func checkServer(socket *net.UnixConn, user int) error {
 	uid, err := uidOf(socket)
 	switch {
@@ -73,9 +71,8 @@ func checkServer(socket *net.UnixConn, user int) error {
 // handshakeTimeout bounds the TCP handshake, at both ends.
 const handshakeTimeout = 5 * time.Second
 
-// dialTCP connects to the address in the token file. If there is no such file,
-// the error is os.ErrNotExist. The file of a dead host is not used: its port may
-// belong to any other program by now.
+// dialTCP connects to the address in the token file. Without a file, the error is os.ErrNotExist. The port of a dead
+// host may belong to any other program, so its file is not used.
 func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := refusePipe(e.tcp()); err != nil {
 		return nil, err
@@ -106,8 +103,6 @@ func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, nil
 }
 
-// greetWithin runs the client's part of the handshake until handshakeTimeout or
-// the end of ctx.
 func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err
@@ -123,9 +118,8 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// isLocked reports whether a process holds the lock file at path. It creates no
-// file. While it looks, it holds a shared lock, which does not disturb other
-// clients. A host that starts at that moment tries again.
+// isLocked reports whether a process holds the lock file at path. It creates no file, and its shared lock does not
+// disturb other clients. A host that starts at that moment tries again.
 func isLocked(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false

@@ -16,15 +16,12 @@ import (
 type Endpoint struct {
 	dir  string // the runtime directory
 	name string // the name of the data directory within dir
-	// data is the data directory. It is empty if the endpoint names only this
-	// one place; see Dial.
+	// data is the data directory, or "" for an endpoint of one place; see Dial.
 	data string
 }
 
-// NewEndpoint returns the endpoint at which this process would serve dataDir,
-// whether or not a host runs. It creates the runtime directory: the first of
-// RuntimeDirs that is usable. Dial also finds a host that serves at another
-// endpoint because it started with another environment.
+// NewEndpoint returns the endpoint at which this process would serve dataDir, whether or not a host runs. It creates
+// the first usable of RuntimeDirs. Dial also finds a host that started with another environment.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -39,8 +36,7 @@ func NewEndpoint(dataDir string) (Endpoint, error) {
 	return e, nil
 }
 
-// EndpointIn returns the endpoint of the host of dataDir in one runtime
-// directory. Dial looks for the host there and nowhere else. dataDir must be
+// EndpointIn returns the endpoint of dataDir's host in one runtime directory, where alone Dial looks. dataDir must be
 // absolute. EndpointIn creates nothing.
 func EndpointIn(runtimeDir, dataDir string) Endpoint {
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
@@ -55,22 +51,19 @@ func (e Endpoint) String() string { return e.socket() }
 
 func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") }
 
-// tcp is the path of the token file. A host that cannot listen on a Unix socket
-// writes its TCP address and its token there.
+// tcp is the path of the token file, for the address and the token of a host that cannot listen on a Unix socket.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
-// hostLock is the path of the lock that a host holds until it ends.
 func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock") }
 
-// startLock is the path of the lock that a bridge holds while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// dataLock is the path of the second lock of a host. It keeps out a second host that started with another
-// environment, for example without XDG_RUNTIME_DIR, and so has another runtime directory.
+// dataLock keeps out a second host with another runtime directory, for example one that started without
+// XDG_RUNTIME_DIR.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
-// RuntimeDirs returns the directories in which this process would put the socket of
-// dataDir's host, best first. They need not exist or be usable:
+// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. They
+// need not exist or be usable:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
@@ -83,9 +76,8 @@ func RuntimeDirs(dataDir string) []string {
 	return dirs
 }
 
-// CheckRuntimeDir returns the reason why no host can have its socket in dir, or
-// nil if a host can. Unlike NewEndpoint it creates nothing, so it relies on the
-// permissions that the system reports.
+// CheckRuntimeDir returns the reason why no host can have its socket in dir, or nil. It creates nothing, so it relies
+// on the permissions that the system reports.
 func CheckRuntimeDir(dir string) error {
 	err := checkOwner(dir)
 	if errors.Is(err, os.ErrNotExist) { // a host creates the directory when it starts
@@ -106,9 +98,7 @@ func runtimeDirBelow(temporary string) string {
 	return filepath.Join(temporary, "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
-// runtimeDir returns the first usable runtime directory. It examines the file
-// system again on each call, so that bridge and host arrive at the same
-// directory.
+// runtimeDir examines the file system on each call, so that bridge and host arrive at the same directory.
 func runtimeDir(dataDir string) (string, error) {
 	var unfit error
 	for _, path := range RuntimeDirs(dataDir) {
@@ -128,8 +118,7 @@ func runtimeDir(dataDir string) (string, error) {
 	return "", unfit
 }
 
-// checkWritable creates a file to test dir. The directory's mode does not show
-// that a file system is read-only.
+// Only a created file shows whether a file system is read-only.
 func checkWritable(dir string) error {
 	file, err := os.CreateTemp(dir, "probe.*")
 	if err != nil {
@@ -138,9 +127,8 @@ func checkWritable(dir string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// privateDir creates path as a directory that no other user can read. It
-// refuses a directory that another user created, because anybody may create
-// directories below the system's directory for temporary files.
+// privateDir creates path for this user only. Anybody may create directories below the system's directory for
+// temporary files, so a directory of another user is refused.
 func privateDir(path string) (string, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err

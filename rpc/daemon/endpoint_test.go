@@ -34,8 +34,7 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		if got := filepath.Dir(e.String()); got != want {
 			t.Errorf("socket in %s, want %s", got, want)
 		}
-		// If a file has the directory's name, the directory is unusable, even
-		// for root.
+		// A file with the directory's name makes the directory unusable, even for root.
 		if err := os.Remove(want); err != nil {
 			t.Fatal(err)
 		}

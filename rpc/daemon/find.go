@@ -14,9 +14,8 @@ import (
 	"strings"
 )
 
-// LookDirs returns the directories in which a host of dataDir may have its socket, in whatever environment it
-// started: the directory that the host has recorded, the RuntimeDirs of this process, and the RuntimeDirs of
-// a process with or without XDG_RUNTIME_DIR and TMPDIR.
+// LookDirs returns the directories in which a host of dataDir may have its socket: the recorded directory, the
+// RuntimeDirs of this process, and those of a process with or without XDG_RUNTIME_DIR and TMPDIR.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -34,16 +33,13 @@ func LookDirs(dataDir string) []string {
 	return all
 }
 
-// Dial connects to the running host and makes sure that the host belongs to this
-// user. It looks in all LookDirs of the data directory. For an endpoint that
-// EndpointIn returned, it looks only in that endpoint's directory. If no host is
-// running, the error is ErrNoHost.
+// Dial connects to the running host of this user. It looks in all LookDirs of the data directory, or only in the
+// directory of EndpointIn. If no host is running, the error is ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	conn, _, err := find(ctx, e)
 	return conn, err
 }
 
-// find dials like Dial, and also returns the endpoint of the host.
 func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 	places := []Endpoint{e}
 	if e.data != "" {
@@ -61,7 +57,7 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 		case err == nil:
 			return conn, at, nil
 		case !errors.Is(err, ErrNoHost):
-			// A host in one of the other directories may still answer.
+			// A host in another directory may still answer.
 			failed = errors.Join(failed, err)
 		case noHost == nil:
 			noHost = err
@@ -73,16 +69,12 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 	return nil, e, noHost
 }
 
-// recordPath is the path of the file that names the runtime directory of the
-// running host. It is in the data directory, which all clients of the host know,
-// whatever their environment is.
+// The data directory, which all clients know in any environment, has the record of the host's runtime directory.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
-// maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
-// record writes down the host's runtime directory for clients with another
-// environment.
+// record names the host's runtime directory for clients with another environment.
 func (e Endpoint) record() error {
 	if e.data == "" {
 		return nil
@@ -93,9 +85,8 @@ func (e Endpoint) record() error {
 	return nil
 }
 
-// recorded returns the directory that a host has recorded. It returns no
-// directory if no host has recorded one. The record is only a hint: Dial makes
-// sure that directory and host belong to this user.
+// Without a record, recorded returns no directory. The record is only a hint: Dial makes sure that directory and host
+// belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block

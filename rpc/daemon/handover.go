@@ -13,16 +13,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// handoverTimeout bounds the wait until an older host has finished its calls and
-// stopped.
+// handoverTimeout bounds the wait until an older host has finished its calls and stopped.
 const handoverTimeout = rpc.DefaultGrace + 5*time.Second
 
-// probeTimeout bounds the wait for a host to answer with its version. The
-// answer needs no lane, so it comes at once from a healthy host.
+// probeTimeout bounds the wait for a host's version, which comes at once from a healthy host.
 const probeTimeout = 5 * time.Second
 
-// hostVersion asks the running host for its version, and returns where that host
-// is. A host that is about to stop counts as absent, and the error is ErrNoHost.
+// hostVersion returns the version and the endpoint of the running host. A host that is about to stop counts as
+// absent: ErrNoHost.
 func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -46,13 +44,11 @@ func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, 
 	}
 }
 
-// codeMethodNotFound is JSON-RPC's code for a method that the host is too old to
-// know.
+// An old host does not know new methods.
 const codeMethodNotFound = -32601
 
-// askVersion returns the version of a host. It calls the method "version",
-// because a status can fail: it reads the store, and names sessions and clients.
-// Only a host that does not know this method is asked for its status.
+// A status can fail, because it reads the store, and names sessions and clients. So only a host without the method
+// "version" is asked for its status.
 func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	var r schema.VersionResult
 	err := client.Call(ctx, schema.MethodVersion, schema.VersionParams{}, &r)
@@ -64,9 +60,8 @@ func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	return st.Version, err
 }
 
-// askToStop asks the host of the endpoint to stop, and waits until that host no
-// longer listens. The host may still be finishing its calls at that time, so its
-// successor waits for the host lock.
+// askToStop waits until the host no longer listens. The host may still be finishing its calls, so its successor waits
+// for the host lock.
 func askToStop(ctx context.Context, e Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
 	defer cancel()
@@ -96,8 +91,7 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 }
 
-// An outdatedError means that the running host is of an older release than this
-// build.
+// An outdatedError means that the running host is of an older release.
 type outdatedError struct {
 	version string
 	at      Endpoint
@@ -107,8 +101,7 @@ func (e *outdatedError) Error() string {
 	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, rpc.Version)
 }
 
-// takeOver makes the older host stop. If that host has gone meanwhile, takeOver
-// succeeds.
+// takeOver makes the older host stop, or succeeds if that host has gone.
 func (e *outdatedError) takeOver(ctx context.Context) error {
 	if err := askToStop(ctx, e.at); err != nil && !errors.Is(err, ErrNoHost) {
 		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
@@ -116,8 +109,7 @@ func (e *outdatedError) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// isOlder reports whether release a precedes release b, both written like
-// v1.2.3.
+// Releases are written like v1.2.3.
 func isOlder(a, b string) bool {
 	va, okA := parseRelease(a)
 	vb, okB := parseRelease(b)
@@ -132,8 +124,7 @@ func isOlder(a, b string) bool {
 	return false
 }
 
-// parseRelease reads the three numbers of a release version such as v1.2.3. It
-// refuses a pre-release such as v1.2.3-rc.1, and a pseudo-version.
+// parseRelease refuses a pre-release such as v1.2.3-rc.1, and a pseudo-version.
 func parseRelease(v string) (numbers [3]int, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
 	if len(parts) != len(numbers) {

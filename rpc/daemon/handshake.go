@@ -10,21 +10,18 @@ import (
 	"io"
 )
 
-// handshakeVersion is the number of the TCP handshake that this build speaks. The token file contains it, so that a
-// later handshake can get another number.
+// handshakeVersion is in the token file, so that a later handshake can get another number.
 //
-// Both ends know the token, and each proves it without sending it. All values
-// are 32 bytes, written as 64 hexadecimal digits:
+// Both ends know the token, and each proves it without sending it. All values are 32 bytes, written as 64 hexadecimal
+// digits:
 //
 //	client to host: nonce C
 //	host to client: nonce H, HMAC-SHA256(token, "host" C H)
 //	client to host: HMAC-SHA256(token, "client" C H)
 //
-// The host proves itself first. A program that has taken over the port of a dead
-// host gets only a random number.
+// The host proves itself first, so a program that has taken over the port of a dead host gets only a random number.
 const handshakeVersion = 1
 
-// hexBytes is the length of a nonce or a proof on the wire.
 const hexBytes = 2 * sha256.Size
 
 var (
@@ -44,7 +41,6 @@ func proof(token, side, clientNonce, hostNonce string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// greetHost is the client's part of the handshake.
 func greetHost(conn io.ReadWriter, token string) error {
 	clientNonce := newNonce()
 	if _, err := io.WriteString(conn, clientNonce); err != nil {
@@ -67,7 +63,6 @@ func greetHost(conn io.ReadWriter, token string) error {
 	return nil
 }
 
-// greetClient is the host's part of the handshake.
 func greetClient(conn io.ReadWriter, token string) error {
 	clientNonce, err := readHex(conn)
 	if err != nil {

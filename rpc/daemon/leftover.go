@@ -10,14 +10,11 @@ import (
 	"time"
 )
 
-// leftoverTimeout bounds the wait for a connection to be accepted. If a host
-// listens, the system accepts at once.
+// If a host listens, the system accepts a connection at once.
 const leftoverTimeout = time.Second
 
-// Leftovers returns the sockets and token files in a runtime directory on which
-// no host listens, because their hosts were killed. A host that starts replaces
-// its own leftover. Lock files are not leftovers, because they stay for ever;
-// see lock.
+// Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. A starting host
+// replaces its own leftover. Lock files stay for ever; see lock.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	if checkOwner(runtimeDir) != nil { // the files of another user must not be examined or removed
 		return nil, nil
@@ -39,8 +36,7 @@ func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	return found, nil
 }
 
-// RemoveLeftover removes a file that Leftovers returned, unless a host has
-// started there since.
+// RemoveLeftover removes a file of Leftovers, unless a host has started there since.
 func RemoveLeftover(ctx context.Context, path string) error {
 	e, ok := endpointOf(path)
 	if !ok {
@@ -62,7 +58,6 @@ func RemoveLeftover(ctx context.Context, path string) error {
 	return nil
 }
 
-// endpointOf returns the endpoint to which a socket or token file belongs.
 func endpointOf(path string) (Endpoint, bool) {
 	for _, suffix := range []string{".sock", ".tcp"} {
 		if name, ok := strings.CutSuffix(filepath.Base(path), suffix); ok && name != "" {
@@ -72,9 +67,8 @@ func endpointOf(path string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// isServed reports whether a host listens at the endpoint, or is about to. A
-// dial that times out counts as yes, because the system refuses at once if no
-// process listens.
+// isServed reports whether a host listens at the endpoint, or is about to. A dial that times out counts as yes,
+// because the system refuses at once if no process listens.
 func isServed(ctx context.Context, e Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()

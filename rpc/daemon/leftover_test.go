@@ -57,7 +57,7 @@ func TestLeftoversHaveNoListeningHost(t *testing.T) {
 	}
 }
 
-// A host that is starting holds its lock before it listens. So its socket is no leftover, although nobody answers there.
+// A starting host holds its lock before it listens, so its socket is no leftover.
 func TestLeftoverOfAStartingHostStays(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "0000dddd.sock")

@@ -13,9 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Listener accepts connections to the host of one data directory, and only
-// from permitted clients. Over a Unix socket these are processes of this user.
-// Over TCP these are processes that can read the token file.
+// A Listener accepts permitted clients of one data directory's host: processes of this user over a Unix socket, and
+// over TCP processes that can read the token file.
 type Listener struct {
 	net   net.Listener
 	uid   int    // the user who may connect to a Unix socket
@@ -23,35 +22,30 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// Unrecorded is the reason why clients with another environment do not find
-	// this host, nil if they do.
+	// Unrecorded is why clients with another environment do not find this host, or nil.
 	Unrecorded error
 }
 
 var (
-	// ErrRunning means that a host already serves the data directory.
 	ErrRunning = errors.New("a host is already running for this data directory")
 	// ErrNoHost means that no host serves the data directory.
 	ErrNoHost = errors.New("no host is running")
 )
 
-// A HostLock makes this process the host of an endpoint. At most one process
-// holds it.
+// A HostLock makes this process the only host of an endpoint.
 type HostLock struct {
 	endpoint Endpoint
 	unlock   func()
 }
 
-// LockHost makes this process the host of the endpoint. If another host is
-// ending, LockHost waits for as long as ctx lasts. If another host is running,
-// the error is ErrRunning.
+// LockHost makes this process the host of the endpoint. It waits for a host that is ending, for as long as ctx lasts.
+// If another host is running, the error is ErrRunning.
 func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
-			// The port in the token file of a dead host may belong to any other
-			// program by now. Once this process holds the lock, clients would
-			// trust the file.
+			// The port in the token file of a dead host may belong to any other program. With the lock held, clients
+			// would trust the file.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
@@ -67,11 +61,9 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	}
 }
 
-// tryLockHost takes both locks of a host, and waits only a moment for each. The
-// lock in the runtime directory comes first, so that clients see the host of
-// this endpoint as alive. The lock in the data directory keeps out a host with
-// another runtime directory. If the data directory cannot hold a lock file, for
-// example on a read-only disk, the first lock has to be enough.
+// tryLockHost waits only a moment for each lock. The lock in the runtime directory comes first, so that clients see
+// the host of this endpoint as alive. The lock in the data directory keeps out a host with another runtime directory.
+// A read-only data directory cannot hold a lock file, so the first lock has to be enough.
 func tryLockHost(ctx context.Context, e Endpoint) (unlock func(), err error) {
 	unlockRuntime, err := lockSoon(ctx, e.hostLock())
 	if err != nil || e.data == "" {
@@ -95,15 +87,12 @@ func lockSoon(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path)
 }
 
-// Release lets another process become the host. Call it last, after all work
-// that two hosts must not do at the same time, such as closing the database.
+// Release lets another process become the host. Call it after all work that two hosts must not do at the same time,
+// such as closing the database.
 func (l *HostLock) Release() { l.unlock() }
 
-// Listen starts to listen. No other process can be listening, because this one
-// holds the host lock. An existing socket was therefore left behind by a host
-// that was killed, and is replaced. Listen also records where it listens, for
-// clients with another environment. If it cannot record that, it still serves
-// the clients that look in its directory.
+// Listen starts to listen. This process holds the host lock, so an existing socket belongs to a killed host, and is
+// replaced. Without a record of its directory, the host still serves clients with the same environment.
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {
@@ -126,8 +115,7 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	if err := os.Remove(e.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	// The directory is already private, so no other user can dial before the
-	// chmod.
+	// The directory is private, so no other user can dial before the chmod.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: e.socket(), Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -139,11 +127,10 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	return &Listener{net: l, uid: os.Getuid(), file: e.socket()}, nil
 }
 
-// noSockets lets people and tests choose TCP, the transport for Windows, on
-// other systems.
+// With this variable, people and tests choose TCP, the transport for Windows, on other systems.
 func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
-// tcpAddress is the content of the token file.
+// The content of the token file.
 type tcpAddress struct {
 	Address   string `json:"address"`
 	Token     string `json:"token"`
@@ -167,8 +154,7 @@ func listenTCP(ctx context.Context, e Endpoint, noUnix error) (*Listener, error)
 	return &Listener{net: l, token: token, file: e.tcp()}, nil
 }
 
-// writePrivate replaces the file at path atomically: a reader finds all of the
-// new content or none of it.
+// writePrivate replaces the file at path atomically.
 func writePrivate(path string, content []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp gives the file mode 0600
 	if err != nil {
@@ -182,12 +168,10 @@ func writePrivate(path string, content []byte) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// Accept returns the next connection without checking it. The caller calls
-// Check on another goroutine, because the client may take its time to send its
-// token.
+// Accept returns the next connection unchecked. The caller calls Check on another goroutine, because the client may
+// take its time to send its token.
 func (l *Listener) Accept() (net.Conn, error) { return l.net.Accept() }
 
-// Check fails unless the client at the other end of conn may use this host.
 func (l *Listener) Check(conn net.Conn) error {
 	if socket, ok := conn.(*net.UnixConn); ok {
 		return checkClient(socket, l.uid)
@@ -214,8 +198,7 @@ func checkClient(socket *net.UnixConn, want int) error {
 	return nil
 }
 
-// uidOf returns the user at the other end of a Unix socket. The system call
-// differs between systems, see peerUID.
+// The system call differs between systems, see peerUID.
 func uidOf(socket *net.UnixConn) (uid int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -230,13 +213,10 @@ func uidOf(socket *net.UnixConn) (uid int, err error) {
 	return uid, nil
 }
 
-// Transport is how clients reach the host: "unix" or "tcp".
 func (l *Listener) Transport() string { return l.net.Addr().Network() }
 
-// Address is the path of the socket, or the TCP address.
 func (l *Listener) Address() string { return l.net.Addr().String() }
 
-// Close accepts no further connections.
 func (l *Listener) Close() error {
 	err := l.net.Close() // this also removes the socket
 	for _, file := range []string{l.file, l.record} {

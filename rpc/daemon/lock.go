@@ -11,10 +11,8 @@ import (
 
 const lockPoll = 20 * time.Millisecond
 
-// lock waits until this process holds the lock file at path, or ctx ends.
-// Unlocking leaves the file in place. If it removed the file, one process could
-// wait on the removed file and another create a new one, and both would believe
-// that they hold the lock.
+// lock waits for the lock file at path until ctx ends. Unlocking leaves the file in place. Otherwise one process
+// could wait for the removed file and another create a new one, and both would believe that they hold the lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := refusePipe(path); err != nil {
 		return nil, err

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkOwner fails unless path is a directory that belongs to this user. A
-// symbolic link to such a directory fails too.
+// A symbolic link to a directory of this user fails, too.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -27,7 +26,6 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// checkPrivate fails if other users can read the directory.
 func checkPrivate(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -39,8 +37,7 @@ func checkPrivate(path string) error {
 	return nil
 }
 
-// checkAccess fails if this user may not create files in the directory, or if
-// its file system is read-only.
+// checkAccess also fails on a read-only file system.
 func checkAccess(dir string) error {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return &fs.PathError{Op: "write to", Path: dir, Err: err}

@@ -5,8 +5,7 @@ import (
 	"os"
 )
 
-// checkOwner fails unless path is a directory. It need not check the owner,
-// because on Windows each user has a directory for temporary files.
+// On Windows each user has a directory for temporary files, so the owner need not be checked.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -20,8 +19,7 @@ func checkOwner(path string) error {
 
 func checkPrivate(string) error { return nil }
 
-// checkAccess fails unless the directory exists. On Windows, only the creation
-// of a file shows what the access control lists permit.
+// On Windows, only the creation of a file shows what the access control lists permit.
 func checkAccess(dir string) error {
 	_, err := os.Stat(dir)
 	return err

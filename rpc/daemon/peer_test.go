@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If another user's host listens at a socket in this user's directory, the client sends it nothing. The test gives the
-// client another user id, because it cannot give the host one.
+// The client sends nothing to another user's host. The test gives the client another user id, because it cannot give
+// the host one.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -35,9 +35,8 @@ func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	}
 }
 
-// squat listens on TCP in the place of a dead host, and writes the token file
-// that this host has left behind. It returns everything that the squatter
-// receives on its first connection.
+// squat listens on TCP in the place of a dead host, whose token file is still there. received gets everything from
+// the first connection.
 func (p *place) squat() (received <-chan []byte) {
 	p.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,8 +72,7 @@ func (p *place) squat() (received <-chan []byte) {
 
 var squattedToken = strings.Repeat("5", hexBytes)
 
-// The host proves over TCP that it knows the token before the client sends
-// anything but a random number.
+// The host proves that it knows the token before the client sends anything but a random number.
 func TestTakenOverPortReceivesNeitherTokenNorTranscript(t *testing.T) {
 	p := newPlace(t)
 	received := p.squat()
@@ -113,7 +111,7 @@ func TestAddressOfADeadHostIsNotUsed(t *testing.T) {
 		t.Errorf("the squatter was called and received %q", got)
 	default:
 	}
-	// A host that starts removes the file before it listens.
+	// A starting host removes the file before it listens.
 	starting, err := LockHost(patience(t), p.Endpoint)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +125,7 @@ func TestAddressOfADeadHostIsNotUsed(t *testing.T) {
 	mustCall(t, p.dial(), schema.MethodVersion, nil, nil)
 }
 
-// The client does not look into a directory that another user could have prepared.
+// Another user could have prepared the directory.
 func TestSocketInADirectoryOfOthersIsNotDialled(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -147,7 +145,7 @@ func TestSocketInADirectoryOfOthersIsNotDialled(t *testing.T) {
 	}
 }
 
-// Each shell may have a different environment, and the host has the environment of the first shell.
+// Each shell may have another environment, and the host has that of the first.
 func TestHostIsFoundWhateverTheEnvironment(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T){
 		"without XDG_RUNTIME_DIR":      func(t *testing.T) { t.Setenv("XDG_RUNTIME_DIR", "") },
@@ -178,7 +176,7 @@ func TestHostIsFoundWhateverTheEnvironment(t *testing.T) {
 	}
 }
 
-// Two shells may also start a host at the same moment.
+// Two shells may start a host at the same moment.
 func TestOneHostForADataDirectoryWhateverTheEnvironment(t *testing.T) {
 	p := newPlace(t)
 	unlock, err := tryLockHost(patience(t), p.Endpoint) // this host does not listen yet

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Once, if a named pipe stood in the place of a lock, the token file or the log, the start hung for ever.
+// Once, a named pipe in the place of a lock, the token file or the log made the start hang for ever.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -14,14 +14,13 @@ import (
 // ServeOptions configure Serve. The zero value is usable.
 type ServeOptions struct {
 	Log *slog.Logger // nil discards the log
-	// Idle is how long the host outlives its last client. 0 means for ever.
+	// Idle is how long the host outlives its last client, 0 for ever.
 	Idle time.Duration
 }
 
-// Serve accepts connections from l and has s serve them. It ends when ctx ends,
-// when a client asks the host to stop, or when no client has been connected for
-// the idle time. Serve then stops listening, gives the calls in flight the
-// grace period of s, and returns when the last connection is closed.
+// Serve accepts connections from l and has s serve them, until ctx ends, a client asks the host to stop, or no client
+// was connected for the idle time. Calls in flight get the grace period of s, and Serve returns when the last
+// connection is closed.
 func Serve(ctx context.Context, s *rpc.Server, l *Listener, o ServeOptions) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -76,8 +75,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 		case err == nil:
 			serve(conn)
 		case errors.As(err, &temporary) && temporary.Temporary():
-			// The process is most likely out of file descriptors. A retry
-			// succeeds when some client leaves.
+			// The process is most likely out of file descriptors, until some client leaves.
 			log.Warn("accept", "cause", err)
 			time.Sleep(100 * time.Millisecond)
 		default:
@@ -86,11 +84,9 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 	}
 }
 
-// firstClientTimeout is the least time that a new host waits for its first
-// client. The process that started the host has yet to connect.
+// The process that started the host has yet to connect.
 const firstClientTimeout = 30 * time.Second
 
-// An idleTimer fires when no client has been connected for the idle time.
 type idleTimer struct {
 	idle  time.Duration
 	timer *time.Timer

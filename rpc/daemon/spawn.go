@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Spawn starts a program that outlives this process and its terminal. The program's output goes to the file at logPath, and the program runs in that
-// file's directory. When the program ends, its error goes to the channel.
+// Spawn starts a program that outlives this process and its terminal. Output goes to the file at logPath, whose
+// directory is the working directory. The program's error goes to the channel.
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
 	err = refusePipe(logPath)
 	var log *os.File
@@ -16,8 +16,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 		log, err = os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	}
 	if err != nil {
-		// The file system may be read-only. The host then starts without a log,
-		// so that it can report the problem.
+		// On a read-only file system, the host starts without a log to report the problem.
 		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 			return nil, fmt.Errorf("open log: %w", err)
 		}
@@ -35,8 +34,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	return exit, nil
 }
 
-// refusePipe fails if path is a named pipe. Opening a pipe blocks until another process opens its other end, which
-// may never happen.
+// Opening a pipe blocks until another process opens its other end.
 func refusePipe(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return fmt.Errorf("%s is a named pipe, not a file", path)

@@ -4,6 +4,5 @@ package daemon
 
 import "syscall"
 
-// detached starts a process in a new session (setsid), so that signals of our
-// terminal, such as Ctrl-C, do not reach it.
+// In a new session (setsid), signals of this terminal, such as Ctrl-C, do not arrive.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -112,14 +112,12 @@ type stdio struct{}
 func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
 func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
-// A place is a data directory with a runtime directory. When the test ends, it
-// ends the host that may run there.
+// A place is a data directory with a runtime directory. At the end of the test, its host ends, too.
 type place struct {
 	t    testing.TB
 	data string
 	idle time.Duration
-	// version is the release that the next bridge, and a host that it starts,
-	// pretend to be.
+	// version is the pretended release of the next bridge and its host.
 	version string
 	Endpoint
 }
@@ -140,7 +138,6 @@ func newPlace(t testing.TB) *place {
 	return p
 }
 
-// awaitEnd waits until no host is alive.
 func (p *place) awaitEnd() {
 	p.t.Helper()
 	unlock, err := lock(patience(p.t), p.hostLock())
@@ -150,7 +147,6 @@ func (p *place) awaitEnd() {
 	unlock()
 }
 
-// A bridge is a process that runs Bridge for a client of the test.
 type bridge struct {
 	*rpc.Client
 	cmd    *exec.Cmd
@@ -184,7 +180,6 @@ func (p *place) bridge() *bridge {
 	return b
 }
 
-// hostPID returns the pid of the host that serves the bridge.
 func (b *bridge) hostPID(t testing.TB) int {
 	t.Helper()
 	var st schema.StatusResult
@@ -194,7 +189,6 @@ func (b *bridge) hostPID(t testing.TB) int {
 	return st.PID
 }
 
-// end ends the bridge as a harness does, and returns the error of its process.
 func (b *bridge) end() error {
 	b.Close(context.Background())
 	return b.cmd.Wait()
@@ -207,7 +201,6 @@ func stopHost(t testing.TB, b *bridge) {
 	}
 }
 
-// serveAt serves the place in this process until the test ends.
 func (p *place) serveAt(change func(*Listener)) *logBuffer {
 	p.t.Helper()
 	lock, err := LockHost(patience(p.t), p.Endpoint)
@@ -265,7 +258,6 @@ func (quietHost) Status(context.Context, client.Client, schema.StatusParams) (r 
 
 func (quietHost) Disconnected(client.Client) {}
 
-// A logBuffer collects log lines.
 type logBuffer struct {
 	mu sync.Mutex // guards b
 	b  strings.Builder
@@ -283,7 +275,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// patience bounds every wait of a test that would otherwise hang.
+// patience bounds waits of tests that would otherwise hang.
 func patience(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)

@@ -28,13 +28,12 @@ type DB struct {
 	// statements may be used only by the holder of the writer's connection.
 	statements statements
 
-	// Fault is nil except in tests. It is called before each statement of a write transaction. If it returns
-	// an error, the statement fails.
+	// In tests, Fault is called before each statement of a write transaction. If it returns an error, the statement
+	// fails.
 	Fault func(query string) error
 }
 
-// Open opens the database in o.Dir, or creates it, and migrates it to the newest schema. See file.Open for the
-// treatment of a damaged database and for the errors.
+// Open opens the database in o.Dir, or creates it, and migrates it to the newest schema.
 func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB, error) {
 	d := &DB{Log: o.Log, Clock: o.Clock, statements: make(statements)}
 	var err error
@@ -44,9 +43,8 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 	return d, nil
 }
 
-// A Tx is one running write transaction. It uses SQLite's own connection, because the user waits for
-// the commit of every pass: database/sql would wake a goroutine for each transaction and convert every
-// argument twice.
+// A Tx is one running write transaction. It uses SQLite's connection, because database/sql would wake a goroutine for
+// each transaction and convert every argument twice, and the user waits for the commit.
 type Tx struct {
 	Conn *sqlite3.Conn
 	// WritesMemories is set by a transaction that stores or changes memories or notes.
@@ -56,8 +54,8 @@ type Tx struct {
 	fault    func(query string) error // see DB.Fault
 }
 
-// statements are the prepared statements of a connection, by their text. They stay prepared until the
-// connection is closed, so all texts must be constants.
+// The key of statements is their text. They stay prepared until the connection is closed, so all texts must be
+// constants.
 type statements map[string]statement
 
 type statement struct {
@@ -65,7 +63,7 @@ type statement struct {
 	params int
 }
 
-// close finalizes all statements. Otherwise SQLite would not close their connection.
+// SQLite closes no connection with statements.
 func (s statements) close(*sqlite3.Conn) error {
 	var errs []error
 	for query, stmt := range s {
@@ -75,8 +73,8 @@ func (s statements) close(*sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Update runs f in one immediate write transaction. If f returns an error or panics, Update rolls back. Otherwise it
-// commits. f may wait for SQLite only.
+// Update runs f in one immediate write transaction. If f returns an error or panics, the transaction is rolled back.
+// f may wait for SQLite only.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := d.InPlace(); err != nil {
 		return err
@@ -106,7 +104,6 @@ func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return d.Explain(ctx, err)
 }
 
-// run calls f in a transaction that has begun, and commits or rolls back.
 func (tx *Tx) run(f func(*Tx) error) (err error) {
 	isOver := false
 	defer func() {
@@ -124,8 +121,8 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback also works after the transaction's context has ended. It does nothing if SQLite itself has already rolled
-// back, as it does after some errors.
+// rollback also works after the transaction's context has ended. SQLite may already have rolled back after some
+// errors.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil
@@ -135,7 +132,6 @@ func (tx *Tx) rollback() error {
 	return err
 }
 
-// Exec runs one statement and returns how many rows it changed.
 func (tx *Tx) Exec(query string, args ...any) (changed int64, err error) {
 	stmt, err := tx.prepare(query, args)
 	if err != nil {
@@ -147,7 +143,6 @@ func (tx *Tx) Exec(query string, args ...any) (changed int64, err error) {
 	return tx.Conn.Changes(), nil
 }
 
-// Exists reports whether a query has a row.
 func (tx *Tx) Exists(query string, args ...any) (bool, error) {
 	stmt, err := tx.prepare(query, args)
 	if err != nil {
@@ -157,7 +152,6 @@ func (tx *Tx) Exists(query string, args ...any) (bool, error) {
 	return found, errors.Join(stmt.Err(), stmt.Reset(), stmt.ClearBindings())
 }
 
-// Scan reads the rows of a query.
 func (tx *Tx) Scan(query string, row func(*sqlite3.Stmt), args ...any) error {
 	stmt, err := tx.prepare(query, args)
 	if err != nil {
@@ -169,7 +163,6 @@ func (tx *Tx) Scan(query string, row func(*sqlite3.Stmt), args ...any) error {
 	return errors.Join(stmt.Err(), stmt.Reset(), stmt.ClearBindings())
 }
 
-// prepare returns the statement of query with args bound.
 func (tx *Tx) prepare(query string, args []any) (statement, error) {
 	if tx.fault != nil {
 		if err := tx.fault(query); err != nil {
@@ -199,8 +192,8 @@ func (tx *Tx) prepare(query string, args []any) (statement, error) {
 	return stmt, nil
 }
 
-// View runs f in one read transaction, so that all reads of f see one state. f gets SQLite's own connection,
-// because scanning 10,000 rows through database/sql takes three times as long.
+// View runs f in one read transaction. f gets SQLite's connection, because scanning 10,000 rows through database/sql
+// takes three times as long.
 func (d *DB) View(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return d.Explain(ctx, func() error {
 		conn, err := d.Reader().Conn(ctx)
@@ -226,16 +219,14 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context for a write. patience bounds only the wait for another program's lock. When a transaction
-// has the lock, only ctx bounds it. The first transaction of a long session may take longer than patience, and would
-// never succeed if patience bounded it, too.
+// patience bounds only the wait for another program's lock, because the first transaction of a long session may take
+// longer. When a transaction has the lock, only ctx bounds it.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }
 
 type workKey struct{}
 
-// workOf returns the context of a transaction that has the lock.
 func workOf(ctx context.Context) context.Context {
 	if work, ok := ctx.Value(workKey{}).(context.Context); ok {
 		return work

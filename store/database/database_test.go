@@ -12,10 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// insertSession inserts the session storetest.Key.
 const insertSession = `INSERT INTO sessions (harness, session_id, updated_at) VALUES ('opencode', 'ses_1', 1)`
 
-// If a transaction took its lock only at its first write, it could fail halfway.
+// A transaction that took its lock only at its first write could fail halfway.
 func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	other, err := sqlite3.Open(s.Path())
@@ -51,8 +50,7 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 	storetest.Must(t, s.CommitPass(ctx, storetest.Commit(1)))
 }
 
-// Patience bounds only the wait for another program's lock. The bug: it also bounded the transaction. So a session of
-// 100,000 messages could not be stored, because its first transaction took longer.
+// The bug: patience also bounded the transaction, so a session of 100,000 messages could not be stored.
 func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	const patience = 50 * time.Millisecond

@@ -13,17 +13,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Table holds rows of one table of the database. A value is nil, an int64, a
-// float64 or a string.
+// A Table holds rows of one table of the database. A value is nil, an int64, a float64 or a string.
 type Table struct {
 	Name    string
 	Columns []string
 	Rows    [][]any
 }
 
-// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is not among
-// them, because triggers fill it. A table's condition selects the rows of a session, or of its project. The condition
-// of a table of models is empty: all its rows are exported, because the user has only a few models.
+// Each table comes after the tables that it refers to. Triggers fill unit_sums, so it is not exported. The condition
+// of a table selects the rows of a session or of its project. All rows of models are exported, because the user has
+// only a few models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},
@@ -70,12 +69,10 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// An import leaves these columns out, because a lease belongs to the host whose run holds it, and a stop belongs to the
-// budget of the machine.
+// A lease belongs to the host whose run holds it, and a stop to the budget of the machine.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
-// From returns all rows of the given sessions and all rows of models. All rows are read at one moment. Into stores them
-// in another database.
+// From returns all rows of the given sessions and of all models, read at one moment.
 func From(ctx context.Context, s *store.Store, sessions ...store.Key) (tables []Table, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		tables = make([]Table, 0, len(exported))
@@ -103,7 +100,6 @@ func From(ctx context.Context, s *store.Store, sessions ...store.Key) (tables []
 	return tables, nil
 }
 
-// read appends the rows of a query.
 func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	return file.Scan(c, query, func(row *sqlite3.Stmt) {
 		if t.Columns == nil {
@@ -126,9 +122,8 @@ func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	}, args...)
 }
 
-// Into stores exported rows in one transaction. It leaves out sessions and models that this database already
-// has. It also leaves out unknown columns, because a newer host may have exported them. The rows may come
-// from anybody, so the database checks them like its own.
+// Into stores exported rows in one transaction, except sessions and models that this database already has, and
+// columns of a newer host. The rows may come from anybody, so the database checks them like its own.
 func Into(ctx context.Context, s *store.Store, tables []Table) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		known := make(map[store.Key]bool)
@@ -150,7 +145,7 @@ func Into(ctx context.Context, s *store.Store, tables []Table) error {
 	return nil
 }
 
-// write inserts the rows of t. known collects the sessions that existed before the import.
+// known collects the sessions that existed before the import.
 func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[store.Key]bool) (err error) {
 	if len(t.Rows) == 0 {
 		return nil
@@ -207,7 +202,6 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[store.Key]boo
 	return nil
 }
 
-// taken returns the indexes of the columns that this database also has.
 func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	has := make(map[string]bool)
 	err = file.Scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)

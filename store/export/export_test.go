@@ -35,7 +35,6 @@ func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	}))
 }
 
-// After an import, the other store holds the exported rows, and the rows that it had before are unchanged.
 func TestC12ImportIsTheExport(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	key := storetest.Used(t, s, "a", "", time.UnixMilli(storetest.Now), 30, -7)
@@ -50,7 +49,6 @@ func TestC12ImportIsTheExport(t *testing.T) {
 	storetest.Same(t, "export of the import", again, tables)
 }
 
-// After an import of a session's state, none of the imported runs counts as running.
 func TestImportLeavesLeasesOut(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	key := storetest.Used(t, s, "a", "", time.UnixMilli(storetest.Now), 3, 7)
@@ -81,15 +79,13 @@ func load(t *testing.T, s *store.Store, key store.Key) store.Snapshot {
 	return snap
 }
 
-// contents returns all rows of all tables, except SQLite's own counters.
 func contents(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
 }
 
-// The head names a memory by its id. The bug (L24): if another project had learned a memory before a recording, the
-// memories of the recorded session got other ids in a replay. So the replay sent other prompts, and asked the historian
-// questions that the trace did not hold.
+// The head names a memory by its id. The bug (L24): in a replay, the memories of the recorded session got other ids,
+// so the replay sent other prompts, and asked the historian questions that the trace did not hold.
 func TestImportedMemoriesGoOnWithTheirIDs(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	learn := func(s *store.Store, project string) {

@@ -19,7 +19,7 @@ func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
 }
 
-// copyBefore copies the database before a migration from version, and removes the oldest copies.
+// A copy keeps the database before a migration from version. The oldest copies are removed.
 func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
 	target := copyPath(f.path, version)
 	partial := target + ".partial"
@@ -33,8 +33,8 @@ func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) erro
 	return f.removeOldCopies()
 }
 
-// vacuumInto copies the database to target. It first creates an empty file with the mode 0600, and VACUUM INTO fills
-// it. If VACUUM INTO created the file, other users could read it. vacuumInto does not sync the copy.
+// vacuumInto does not sync the copy. It creates the file with the mode 0600 first, because other users could read a
+// file that VACUUM INTO creates.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {

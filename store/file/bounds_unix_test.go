@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// within fails the test if f does not return.
 func within(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -24,8 +23,8 @@ func within(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// Fixed bug: if there was a named pipe in place of one of the host's files, the start hung, because opening a pipe
-// blocks until another program opens its other end.
+// Fixed bug: with a named pipe in place of one of the host's files, the start hung, because opening a pipe blocks
+// until another program opens its other end.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, name := range []string{
 		fileName, lockName, fileName + "-wal", fileName + "-shm", fileName + "-journal", fileName + ".suspect",
@@ -68,7 +67,7 @@ func TestB9NamedPipeHangsNoExamination(t *testing.T) {
 	must(t, err)
 }
 
-// The owner of the directory can replace the files in it, so another user's directory is refused.
+// The owner of the directory can replace its files.
 func TestB9DirectoryOfAnotherUserIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, os.Mkdir(dir, 0o777))

@@ -16,10 +16,9 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// moveAside renames the database and its sidecars to a name with the current time (Unix ms), and returns that
-// name, for example magicctx.db.corrupt-1700000000000. The sidecars keep their suffixes, so that the moved
-// files still open together. moveAside moves the sidecars first, because SQLite deletes a write-ahead log
-// whose database is missing.
+// moveAside renames the database and its sidecars to a name with the current time (Unix ms), for example
+// magicctx.db.corrupt-1700000000000, and returns that name. The sidecars keep their suffixes, so that the files still
+// open together. They are moved first, because SQLite deletes a write-ahead log without a database.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {
@@ -38,8 +37,7 @@ func moveAside(path string, now int64) (string, error) {
 // KeptAside is how many damaged databases stay on disk.
 const KeptAside = 2
 
-// removeOldAside removes all but the newest damaged databases. It also removes unfinished copies: if a host is killed
-// while it copies, such a copy stays.
+// A killed host may leave unfinished copies, which removeOldAside also removes.
 func (f *File) removeOldAside() error {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
@@ -84,11 +82,10 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath returns the name of a marker file. If a host finds damage, it creates this file, and the next Open then
-// checks the whole database. The time of a check grows with the database, so not every start makes one.
+// suspectPath returns the name of a marker file for a damaged database. The next Open then checks the whole database.
+// The time of a check grows with the database, so not every start makes one.
 func suspectPath(path string) string { return path + ".suspect" }
 
-// suspect creates the marker file after a statement has found damage in the open database.
 func (f *File) suspect(cause error) {
 	f.log.Error("database damaged: checked and replaced at the next start", "path", f.path, "cause", cause)
 	if err := os.WriteFile(suspectPath(f.path), []byte(cause.Error()+"\n"), Mode); err != nil {
@@ -96,9 +93,9 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// If a disk has damaged the host's mark or the schema version in the header, repairHeader writes them again. It returns
-// the version. The version in the header does not show the damage: with one bit flipped, 13 reads as 5 or as 141. The
-// tables show the real version. A database with such a header becomes suspect, because other parts may be damaged, too.
+// If a disk has damaged the host's mark or the schema version in the header, repairHeader writes it again, and
+// returns the version. A damaged number may look right: with one bit flipped, 13 reads as 5 or as 141. The tables
+// show the real version. Other parts may be damaged, too, so the database becomes suspect.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
 	var id uint32
 	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
@@ -125,17 +122,15 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 	return version, err
 }
 
-// No release will have a schema version above highestVersion. If a byte of a version is damaged, the damaged number is
-// usually higher.
+// No release will have a schema version above highestVersion. A damaged number is usually higher.
 const highestVersion = 10_000
 
-// isOfNewerHost reports whether a newer release may have written the version. That release may have the same
-// tables as this one.
+// isOfNewerHost reports whether a newer release may have written the version. A newer release may have the same
+// tables as this release.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans makes the database suspect if it holds units whose session is missing. If a page of the table of
-// sessions is lost and reads as empty, only these units show the loss. Without this check, the sessions of the page
-// would begin again. The query reads a few rows of each session.
+// If a page of the table of sessions reads as empty, only units without a session show the loss. Without this check,
+// these sessions would begin again. The query reads a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -150,8 +145,8 @@ func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// If a host has found damage, checkSuspect checks the whole database. It repairs indexes that contradict their tables.
-// If it finds other damage, or tables that have lost rows, it fails with errCorrupt.
+// checkSuspect checks the whole database of a marked file, and repairs indexes that contradict their tables. Other
+// damage, or lost rows, is errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
@@ -177,12 +172,10 @@ func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	return removeIfExists(suspectPath(f.path))
 }
 
-// sound is the result of integrity for a database without damage.
 const sound = "ok"
 
-// integrity returns the first problem of the database. Unlike quick_check, it compares the indexes with their
-// tables. If a page holds an old copy of another page, only two signs show it: rows without their session,
-// and units that are counted but missing.
+// Unlike quick_check, integrity compares the indexes with their tables. If a page holds an old copy of another page,
+// only two signs show it: rows without their session, and units that are counted but missing.
 func integrity(ctx context.Context, conn *sql.Conn) (verdict string, err error) {
 	for _, query := range []string{
 		`PRAGMA integrity_check(1)`,
@@ -207,12 +200,11 @@ const missingUnits = `
 	GROUP BY s.harness, s.session_id
 	HAVING total(s.units) > (SELECT count(*) FROM units AS u WHERE u.harness = s.harness AND u.session_id = s.session_id)`
 
-// Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
-// also marks the database for a check at the next start.
+// Explain adds to an error of SQLite the sentinel error for which callers test. After damage, the next start checks
+// the database.
 //
-// If SQLite refuses a row because the row exists, that usually means damage, too. A host adds only rows that it did not
-// find in the table, so an index must have a row that its table lacks. Only if Open has checked the whole database and
-// found no damage, this error has another reason.
+// A host adds only rows that it did not find. So if SQLite refuses a row because the row exists, an index has a row
+// that its table lacks. This is no damage only if Open has checked the whole database.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The store has a second file, the index of messages. It is derived from other data, so it needs no migrations and no
-// copies. But it uses the errors of this package, and its checks of the directory.
+// The index of messages is a second file, derived from other data, so it needs no migrations and no copies.
 
 // Classify adds to an error of SQLite the error of this package for which callers test.
 func Classify(ctx context.Context, err error) error { return explain(ctx, err) }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// DefaultDir returns the directory of the database for an environment. On every system, it is the first of
-// these directories whose variable is set:
+// DefaultDir returns the directory of the database for an environment. It is the first of these directories whose
+// variable is set:
 //
 //	$MAGIC_CONTEXT_DATA_DIR
 //	$XDG_DATA_HOME/cortexkit/magic-context
@@ -20,7 +20,7 @@ func DefaultDir(env func(string) string) string {
 	if dir := env("MAGIC_CONTEXT_DATA_DIR"); dir != "" {
 		return dir
 	}
-	// The XDG base directory specification tells programs to ignore relative paths.
+	// The XDG base directory specification forbids relative paths.
 	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
 		return belowData(data)
 	}
@@ -37,10 +37,9 @@ func belowHome(home string) string { return belowData(filepath.Join(home, ".loca
 
 var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
 
-// refuseReal fails if dir holds the real database of the user who runs the test. Without it, a test that does not set
-// its own directory could migrate a developer's live database. refuseReal compares dir with the default directories:
-// for the environment with and without its overrides, and for the account's home directory. It always allows a
-// directory below temporary, because such a directory belongs to the test.
+// refuseReal fails if dir holds the real database of the user, because a test could migrate a developer's live
+// database. It compares dir with the default directories: for the environment with and without its overrides, and for
+// the account's home directory. A directory below temporary always belongs to the test.
 func refuseReal(dir, temporary string, env func(string) string) error {
 	places := []string{DefaultDir(env)}
 	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {
@@ -69,7 +68,7 @@ func without(env func(string) string, hidden string) func(string) string {
 	}
 }
 
-// resolve returns path as an absolute path. It resolves the symbolic links in the existing part of the path.
+// Symbolic links are resolved in the existing part of the path.
 func resolve(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -10,22 +10,20 @@ import (
 
 // Callers test for these errors with errors.Is.
 var (
-	// ErrLocked: another host owns the database. The message names its pid.
+	// ErrLocked: another host owns the database. The message names the pid of that host.
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrOlderSchema: no host of this release has opened the database yet, or a build before the first release has
-	// written it, so that no release can open it.
+	// ErrOlderSchema: no host of this release has opened the database yet, or an unreleased build has written it, so
+	// that no release can open it.
 	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
-	// ErrForeign: the file at the database's path is an SQLite database of another program, or is not a regular file,
-	// for example a named pipe.
+	// ErrForeign: the file is an SQLite database of another program, or is not a regular file, for example a named
+	// pipe.
 	ErrForeign = errors.New("the database belongs to another program")
 	// ErrNotOurs: the data directory belongs to another user.
 	ErrNotOurs = errors.New("the data directory is not this user's")
 	// ErrBusy: another program kept the file locked. A later attempt may succeed.
-	ErrBusy = errors.New("the database is busy")
-	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does
-	// not help. The host must report it and stop working.
+	ErrBusy          = errors.New("the database is busy")
 	ErrCannotPersist = errors.New("the database cannot be written")
 	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem, because Open repairs a
 	// damaged database or moves it aside.
@@ -34,12 +32,12 @@ var (
 	ErrGone = errors.New("the open file is gone")
 )
 
-// errCorrupt means damage that the checks of this package have found. SQLite reports other damage with its own errors.
+// errCorrupt means damage that the checks of this package have found. SQLite reports other damage with its own
+// errors.
 var errCorrupt = errors.New("not a usable database")
 
-// explain adds to an error of SQLite the sentinel error for which callers test. If ctx has ended, explain
-// also adds ctx's error, because SQLite reports an abandoned wait as busy and an abandoned statement as
-// interrupted.
+// If ctx has ended, explain adds ctx's error, because SQLite reports an abandoned wait as busy and an abandoned
+// statement as interrupted.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -61,9 +59,8 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
 }
 
-// meansDamage recognises damage to a database that was sound when it was opened. Besides the errors of
-// isCorrupt, it accepts a short read, which happens if the write-ahead log was cut off. The next Open finds
-// out whether the database is really damaged.
+// A short read happens if the write-ahead log was cut off. The next Open finds out whether the database is really
+// damaged.
 func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }

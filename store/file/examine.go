@@ -18,19 +18,17 @@ type Examination struct {
 	Path   string
 	Exists bool
 	Bytes  int64 // on disk, including the write-ahead log
-	// Schema is the schema version of the database. This build can open the versions from OldestSchema to NewestSchema.
+	// This build can open the schema versions from OldestSchema to NewestSchema.
 	Schema, OldestSchema, NewestSchema int
 	Sessions                           int
 	// Damage lists the problems that SQLite found. It is empty if the database is sound.
 	Damage []string
-	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes
-	// them.
+	// Planted names the triggers and views of other programs, for example "trigger t". The next host removes them.
 	Planted []string
 	Aside   []string // paths of damaged databases that were moved aside
 }
 
-// LastOwner returns the pid of the process that last opened the database in dir, or 0 if it is unknown. The
-// process may have ended.
+// LastOwner returns the pid of the process that last opened the database in dir, or 0. The process may have ended.
 func LastOwner(dir string) (pid int) {
 	pid, _ = strconv.Atoi(ownerOf(filepath.Join(dir, lockName)))
 	return pid
@@ -39,9 +37,8 @@ func LastOwner(dir string) (pid int) {
 // maxDamage bounds how many problems a check lists.
 const maxDamage = 5
 
-// Examine checks the whole database in dir through a connection that cannot write. It takes no lock, so a
-// host may be running. It fails with ErrForeign or ErrBusy, or with ErrCannotPersist if the database cannot
-// be read.
+// Examine checks the whole database in dir, and writes nothing. It takes no lock, so a host may be running. It fails
+// with ErrForeign or ErrBusy, or with ErrCannotPersist if the database cannot be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
 	x := Examination{Path: filepath.Join(dir, fileName), OldestSchema: firstVersion, NewestSchema: newestVersion()}
 	if testing.Testing() {
@@ -85,13 +82,12 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly calls read with a connection to the database at path that cannot write. It does not take the host's lock
-// file, so it works while a host owns the database. It waits for another program's lock, but no longer than ctx allows.
+// ReadOnly calls read with a connection to the database at path that cannot write. A host may own the database. The
+// wait for another program's lock ends with ctx.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }
 
-// connect opens a separate connection to an existing database, passes it to use, and closes it.
 func connect(ctx context.Context, path string, flags sqlite3.OpenFlag, use func(*sqlite3.Conn) error) (err error) {
 	var ours []string // sidecars that SQLite creates for this connection; the umask alone decides their modes
 	for _, file := range []string{path + "-wal", path + "-shm"} {
@@ -145,8 +141,8 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
 }
 
-// OldestUse returns the time (Unix ms) of the last use of the session that has been unused the longest, or 0
-// if there is no session. Like Examine, it takes no lock and cannot write.
+// OldestUse returns the time (Unix ms) of the last use of the session that has been unused the longest, or 0. It
+// takes no lock and cannot write.
 func OldestUse(ctx context.Context, dir string) (at int64, err error) {
 	path := PathIn(dir)
 	if err := CheckFile(path); err != nil {

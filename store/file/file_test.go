@@ -26,7 +26,6 @@ func options(dir string) Options {
 	return Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.NewManual(1_790_000_000_000)}
 }
 
-// openIn opens the database in dir and closes it when the test ends.
 func openIn(t testing.TB, dir string) *File {
 	t.Helper()
 	f, err := openFile(t, dir)
@@ -100,7 +99,7 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-// No release can read a database of an unreleased build, so only the file's owner may decide about it.
+// Only the file's owner may decide about a database that no release can read.
 func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	path := PathIn(dir)
@@ -182,13 +181,12 @@ func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
 		t.Error(err)
 	}
-	// Even if a test empties its environment, the account still has a home
-	// directory.
+	// The account has a home directory even without an environment.
 	account, err := user.Current()
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")
 	assertIs(t, refuseReal(accountDir, temporary, func(string) string { return "" }), errRealDatabase)
-	// The end-to-end tests set the directory of the binary with the same variable.
+	// The end-to-end tests set this variable for the binary.
 	if err := refuseReal(data, root, env); err != nil {
 		t.Error(err)
 	}
@@ -259,7 +257,7 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host may be killed after it has written its mark into the new file and before it has created the schema.
+// A host may be killed between its mark and the schema.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))
@@ -282,7 +280,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// SQLite finds nothing wrong with these files. The bug: each pass on them failed, although doctor reported no problem.
+// SQLite finds nothing wrong with these files. The bug: each pass on them failed.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",
@@ -301,7 +299,7 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 			t.Errorf("%s: doctor finds no damage", change)
 		}
 		f = openIn(t, dir)
-		// The tables show the version of the schema, so a wrong number is repaired and nothing is lost.
+		// The tables show the version of the schema, so a wrong number is repaired.
 		isRepaired := strings.HasPrefix(change, "PRAGMA user_version")
 		if isAside := f.Recovered() != ""; isAside == isRepaired || f.SchemaVersion() != newestVersion() {
 			t.Errorf("%s: moved aside %v, version %d", change, isAside, f.SchemaVersion())

@@ -22,13 +22,12 @@ const (
 	headerApplicationID = 68
 )
 
-// inspect examines the file at path without opening it as a database, because SQLite would create files
-// beside a database of another program. missing is true if the database must be created. If the file must not
-// be opened, the error is ErrForeign or errCorrupt.
+// inspect examines the file at path before SQLite opens it, because SQLite would create files beside a database of
+// another program. missing is true if the database must be created. If the file must not be opened, the error is
+// ErrForeign or errCorrupt.
 //
-// The header in the main file is reliable even though the database uses a write-ahead log. The reason is that create
-// writes the host's mark before it switches to WAL mode. If a disk has damaged the mark, the tables show that the
-// database is the host's, and repairHeader writes the mark again.
+// The header in the main file is reliable despite the write-ahead log, because create writes the host's mark before
+// it switches to WAL mode. repairHeader writes a damaged mark again.
 func inspect(path string) (missing bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +61,7 @@ func inspect(path string) (missing bool, err error) {
 	return false, err
 }
 
-// orphanedLog fails if there is a write-ahead log with data but no database. SQLite would silently delete
-// such a log.
+// SQLite would silently delete a write-ahead log without a database.
 func orphanedLog(path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: %s is empty but has a write-ahead log", errCorrupt, path)
@@ -71,8 +69,7 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// create creates an empty database with the host's mark. At this time, the database still uses a rollback journal,
-// SQLite's default. So the mark reaches the main file completely or not at all.
+// At its creation, the database uses a rollback journal. So the mark reaches the main file completely or not at all.
 func create(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
 	if err != nil {

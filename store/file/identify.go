@@ -10,10 +10,9 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has. It is 0 if no released schema has exactly
-// these tables. If two versions have the same tables and differ only in rows, the version in the header (stored)
-// decides. To compare the texts, versionOf creates each released schema in memory. This takes time, so versionOf is
-// called only for a header that cannot be right.
+// versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly
+// these tables. Between versions that differ only in rows, the header (stored) decides. versionOf creates each
+// released schema in memory, which takes time, so it is called only for an impossible header.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {
@@ -39,15 +38,13 @@ func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	return version, nil
 }
 
-// definitions returns the statements that create the tables, indexes and triggers of a database.
 func definitions(c *sqlite3.Conn) (all []string, err error) {
 	err = Scan(c, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name`,
 		func(row *sqlite3.Stmt) { all = append(all, row.ColumnText(0)) })
 	return all, err
 }
 
-// versionOfFile is versionOf for a file that may belong to another program. It reads the file without a lock,
-// and SQLite creates no file beside it.
+// versionOfFile is for a file that may belong to another program: it takes no lock, and SQLite creates no file.
 func versionOfFile(file *os.File) (int, error) {
 	name := fmt.Sprintf("magicctx-%p", file) // two callers may inspect the same file at the same time
 	readervfs.Create(name, ioutil.NewSizeReaderAt(file))

@@ -9,12 +9,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pidOffset is 1, because on Windows the lock covers the first byte of the file, and other processes cannot
-// read that byte.
+// On Windows the lock covers the first byte of the file, and other processes cannot read that byte.
 const pidOffset = 1
 
-// takeLock makes this process the owner of the database. It never removes the lock file. If it did, one process could
-// wait for the removed file while another process creates a new file, and both would believe that they hold the lock.
+// takeLock never removes the lock file. Otherwise one process could wait for the removed file while another creates a
+// new one, and both would believe that they hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
@@ -37,7 +36,7 @@ func writePID(path string) error {
 		return err
 	}
 	defer file.Close()
-	// The pid is padded to a fixed width, so that it overwrites any older pid without truncating the file.
+	// The fixed width overwrites any older pid.
 	if _, err := file.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), pidOffset); err != nil {
 		return err
 	}

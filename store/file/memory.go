@@ -9,13 +9,12 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// reservedBytes is the address space that the connections of a host reserve, 256 MB for each: the writer, the readers,
-// and four connections that are open only for a moment, for example to read the harness's database or the index.
-// Reserved address space is not used memory.
+// reservedBytes is the address space of a host's connections, 256 MB for each: the writer, the readers, and four that
+// are open only for a moment. Reserved address space is not used memory.
 const reservedBytes = (1 + maxReaders + 4) * 256 << 20
 
-// checkMemory fails if the process may not reserve bytes of address space, for example under ulimit -v. If a
-// connection cannot reserve its share, SQLite panics in the goroutine that opens the connection.
+// If a connection cannot reserve its share of address space, for example under ulimit -v, SQLite panics in the
+// goroutine that opens the connection. So checkMemory tries it first.
 func checkMemory(ctx context.Context, bytes int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -31,8 +30,7 @@ func checkMemory(ctx context.Context, bytes int64) (err error) {
 	return c.Close()
 }
 
-// OutOfMemory returns an error if SQLite panicked with p because it could not reserve memory. For any other
-// panic it returns nil.
+// OutOfMemory returns an error if SQLite panicked with p because it could not reserve memory.
 func OutOfMemory(p any) error {
 	if cause, ok := p.(error); ok && errors.Is(cause, syscall.ENOMEM) {
 		return fmt.Errorf("the limit of this process's address space is too low for SQLite, which reserves %d MB; raise it to at least 4 GB (ulimit -v 4194304), or remove it (ulimit -v unlimited): %w",

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Fixed bug: if ulimit -v limited a host's address space, the host ended with the stack trace of a goroutine.
+// Fixed bug: under ulimit -v, the host ended with the stack trace of a goroutine.
 func TestLimitOfAddressSpaceIsNamed(t *testing.T) {
 	const spare = 400 << 20 // enough for one connection and the runtime, but too little for all connections
 	if dir := os.Getenv("MAGICCTX_TEST_LIMITED"); dir != "" {

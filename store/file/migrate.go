@@ -19,23 +19,21 @@ type Migration struct {
 	SQL     string
 }
 
-// firstVersion is the schema version of the first release. Builds before this release have left databases of lower
-// versions, and no migration updates them.
+// firstVersion is the schema version of the first release. No migration updates the databases of earlier builds.
 const firstVersion = 35
 
-// Released returns the steps that bring an empty database to the schema of this build, in the order of their
-// versions. A release that changes the schema appends a step. It must not change a text of an earlier release,
-// because a host recognises a database by these texts.
+// Released returns the steps from an empty database to the schema of this build. A release that changes the schema
+// appends a step. It must not change a text of an earlier release, because a host recognises a database by these
+// texts.
 func Released() []Migration { return []Migration{{firstVersion, "schema.sql", schema}} }
 
-// newestVersion returns the schema version of this build.
 func newestVersion() int {
 	released := Released()
 	return released[len(released)-1].Version
 }
 
-// prepareSchema reads the schema version. It refuses a newer schema, and a schema from before the first
-// release. It migrates any other schema, and returns the version after the migration.
+// prepareSchema refuses a newer schema, and a schema from before the first release. It migrates any other schema, and
+// returns the version after the migration.
 func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
 	conn, err := f.write.Conn(ctx)
 	if err != nil {
@@ -122,9 +120,8 @@ func tablesIn(ctx context.Context, conn *sql.Conn) (statements map[string]string
 	return statements, rows.Err()
 }
 
-// migrate applies m and records its version in one transaction. It switches foreign keys off for this time,
-// because otherwise rebuilding a table would delete the rows that refer to it. Instead, it checks all foreign
-// keys before the commit.
+// Foreign keys are off during a migration, because rebuilding a table would delete the rows that refer to it. They
+// are all checked before the commit.
 func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
 		return err

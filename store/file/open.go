@@ -23,7 +23,7 @@ const (
 	fileName = "magicctx.db"
 	lockName = "magicctx.lock"
 
-	// Mode is the mode of all files of the host, because they hold the user's prompts.
+	// The files hold the user's prompts.
 	Mode    = 0o600
 	dirMode = 0o700
 
@@ -36,16 +36,14 @@ const (
 
 // Options say where a database is, and which log and clock it uses. All fields are required.
 type Options struct {
-	// Dir holds the database, its lock and its copies. If Dir does not exist, Open creates it with mode 0700. Open does
-	// not change the mode of an existing directory, because other programs may share it. All files of the host have
-	// mode 0600.
+	// Dir holds the database, its lock and its copies. Open creates it with mode 0700, and does not change the mode
+	// of an existing directory, because other programs may share it.
 	Dir   string
 	Log   *slog.Logger
 	Clock clock.Clock
 }
 
-// A File is the open database. On each machine, only one process at a time can have the database of a
-// directory open.
+// A File is the open database of a directory. Only one process on a machine can have it open.
 type File struct {
 	path      string
 	log       *slog.Logger
@@ -54,7 +52,7 @@ type File struct {
 	recovered string
 	version   int
 	opened    os.FileInfo // the identity of the database file when it was opened
-	// isSound means that Open has checked the whole database and found no damage, or repaired it.
+	// isSound means that Open has checked or repaired the whole database.
 	isSound bool
 
 	write *sql.DB // pool of one connection
@@ -64,13 +62,13 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. The File calls release
-// before it closes the writer's connection, so that the caller can finalize its statements on that connection. Open
-// moves a damaged database aside and replaces it with an empty one, see Recovered.
+// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. The caller finalizes its
+// statements on the writer's connection in release. A damaged database is moved aside and replaced with an empty one,
+// see Recovered.
 //
-// Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
-// nothing stays open, and the file is unchanged except for the migrations that have succeeded. Under go test, Open
-// refuses the user's real database.
+// Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist.
+// Then nothing stays open, and the file is unchanged except for the migrations that have succeeded. Under go test,
+// Open refuses the user's real database.
 func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
@@ -161,8 +159,8 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	return f.hideSidecars()
 }
 
-// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. Writes to the
-// old file are lost when the last process closes it.
+// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. Writes to the old
+// file would be lost.
 func (f *File) InPlace() error {
 	info, err := os.Stat(f.path)
 	switch {
@@ -176,7 +174,7 @@ func (f *File) InPlace() error {
 	return nil
 }
 
-// setUpWriter sets the busy timeout first, because every later statement may have to wait for a lock.
+// The busy timeout comes first, because every later statement may have to wait for a lock.
 func setUpWriter(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
@@ -198,8 +196,7 @@ func setUpReader(c *sqlite3.Conn) error {
 		PRAGMA query_only = ON;`)
 }
 
-// hideSidecars makes the files private that SQLite keeps beside the database, because SQLite chooses their modes from
-// the umask alone.
+// SQLite chooses the modes of these files from the umask alone.
 func (f *File) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -209,25 +206,21 @@ func (f *File) hideSidecars() error {
 	return nil
 }
 
-// Path returns the path of the database file.
 func (f *File) Path() string { return f.path }
 
-// SchemaVersion returns the schema version of the database, which is the newest
-// version that this build knows.
+// SchemaVersion returns the newest version that this build knows.
 func (f *File) SchemaVersion() int { return f.version }
 
-// Writer returns the pool of the one connection that writes.
 func (f *File) Writer() *sql.DB { return f.write }
 
-// Reader returns the pool of the connections that cannot write.
 func (f *File) Reader() *sql.DB { return f.read }
 
-// Recovered returns the path to which Open moved a damaged database. If it is not "", this database started
-// empty. If it is "", the database was not damaged.
+// Recovered returns the path to which Open moved a damaged database, or "". After a move, this database started
+// empty.
 func (f *File) Recovered() string { return f.recovered }
 
-// Close waits for the write in progress, closes the database and releases its
-// lock. Calling it again returns the same result.
+// Close waits for the write in progress, closes the database and releases its lock. A second call returns the same
+// result.
 func (f *File) Close() error {
 	f.closing.Do(func() {
 		f.closeErr = errors.Join(f.closeConnections(), f.lock.Unlock())
@@ -235,8 +228,7 @@ func (f *File) Close() error {
 	return f.closeErr
 }
 
-// closeConnections closes the writer last, because the last connection moves the write-ahead log into the
-// database, and a reader cannot do that.
+// The writer is last, because a reader cannot move the write-ahead log into the database.
 func (f *File) closeConnections() error {
 	var errs []error
 	for _, db := range []*sql.DB{f.read, f.write} {

@@ -4,5 +4,5 @@ package file
 
 import "io/fs"
 
-// userOf returns no user here: on Windows, a user's profile is private anyway.
+// On Windows, a user's profile is private anyway.
 func userOf(fs.FileInfo) (uid int, known bool) { return 0, false }

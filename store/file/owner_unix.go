@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// userOf returns the user who owns a file.
 func userOf(info fs.FileInfo) (uid int, known bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// PathIn returns the path of the database in a data directory, whether or not
-// the file exists.
+// PathIn returns the path of the database in a data directory.
 func PathIn(dir string) string { return filepath.Join(dir, fileName) }
 
 // SizeOnDisk returns the size in bytes of the database at path, including its write-ahead log.

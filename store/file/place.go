@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user. That user could replace the
-// host's files or read them. If the directory does not exist yet, that is not an error.
+// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user, who could replace or read the
+// host's files. A missing directory is no error.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -25,9 +25,8 @@ func CheckOwner(dir string) error {
 	return nil
 }
 
-// CheckFile fails with ErrForeign if path is a named pipe, a socket, a device or a directory. For example, opening a named
-// pipe would block until another program opens its other end. If the path does not exist, that is not an
-// error.
+// CheckFile fails with ErrForeign if path is a named pipe, a socket, a device or a directory. For example, opening a
+// named pipe would block until another program opens its other end. A missing file is no error.
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -49,8 +48,7 @@ func CheckFile(path string) error {
 	return fmt.Errorf("%w: %s is a %s, not a file", ErrForeign, path, kind)
 }
 
-// checkFiles runs CheckFile on each file in dir that has the name of a file of the host: the database, the files that
-// SQLite keeps beside it, its copies, and the lock.
+// checkFiles checks each file in dir with a name of the host: the database, its sidecars, its copies, and the lock.
 func checkFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

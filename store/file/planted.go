@@ -7,14 +7,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A planted object is a trigger or a view that no host has created. SQLite would run such a trigger within the host's
-// own statements.
+// A planted object is a trigger or a view of another program. SQLite would run such a trigger within the host's own
+// statements.
 type planted struct{ kind, name string }
 
 func (p planted) String() string { return p.kind + " " + p.name }
 
-// plantedIn returns the planted objects of a database, triggers first. SQLite keeps the text of each object as it
-// was written. So if the text is in neither the schema nor a migration, the object is planted.
+// Triggers come first. SQLite keeps the text of each object, so an object with an unknown text is planted.
 func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	err = Scan(c, `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type, name`, func(row *sqlite3.Stmt) {
 		statement := row.ColumnText(2) + ";"
@@ -25,7 +24,6 @@ func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	return all, err
 }
 
-// removePlanted removes the planted objects of a database, and returns them.
 func removePlanted(c *sqlite3.Conn) ([]planted, error) {
 	all, err := plantedIn(c)
 	for _, p := range all {

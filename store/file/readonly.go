@@ -13,9 +13,8 @@ import (
 // ErrMissing: there is no database yet.
 var ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
 
-// View calls read with the database in dir as it is at one moment, through a connection that cannot write. It
-// does not take the lock of a host, so a host may be running. The schema is always the schema of this build.
-// View fails with ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or with an error of
+// View calls read with the database in dir as it is at one moment, through a connection that cannot write. A host may
+// be running. View fails with ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or with an error of
 // read.
 func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
 	if testing.Testing() {
@@ -40,8 +39,8 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 	return nil
 }
 
-// Edit calls write in one immediate transaction on the database in dir. It does not take the lock of a host, so a host
-// may be running. It neither creates nor migrates a database. It fails with the errors of View.
+// Edit calls write in one immediate transaction on the database in dir. A host may be running. Edit neither creates
+// nor migrates a database, and fails with the errors of View.
 func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err error) {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {

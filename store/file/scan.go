@@ -8,11 +8,10 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// prepared holds the statements of each reading connection of an open File, by their text. It takes longer to prepare
-// a statement than to read a few rows.
+// prepared holds the statements of each reading connection by their text, because preparing a statement takes longer
+// than reading a few rows.
 var prepared sync.Map // *sqlite3.Conn to map[string]*sqlite3.Stmt
 
-// finalize closes the statements of a connection. Otherwise SQLite would not close the connection.
 func finalize(c *sqlite3.Conn) error {
 	var errs []error
 	if statements, ok := prepared.LoadAndDelete(c); ok {
@@ -23,8 +22,8 @@ func finalize(c *sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Scan runs a query and calls row for each row. row must copy every value that it keeps. ColumnText already
-// returns a copy.
+// Scan runs a query and calls row for each row. row must copy every value that it keeps. ColumnText already returns a
+// copy.
 func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
 	kept, _ := prepared.Load(c)
 	statements, _ := kept.(map[string]*sqlite3.Stmt)
@@ -53,7 +52,6 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 	return stmt.Err()
 }
 
-// Bind binds an argument to a parameter of a statement. Parameters are numbered from 1.
 func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 	switch arg := arg.(type) {
 	case nil:

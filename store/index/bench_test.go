@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// Each operation stores 1,000 messages of some 70 words.
 func BenchmarkPut(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	words := rand.NewZipf(random, 1.1, 5, 30_000)
@@ -31,7 +30,6 @@ func BenchmarkPut(b *testing.B) {
 	b.ReportMetric(float64(size)/float64(n), "bytes/message")
 }
 
-// BenchmarkNearest compares a vector of 384 dimensions with 25,000 others.
 func BenchmarkNearest(b *testing.B) {
 	x := openIn(b, b.TempDir())
 	random := rand.New(rand.NewPCG(1, 1))

@@ -10,20 +10,18 @@ const (
 	Text Kind = "text"
 	// Command is a command that was run.
 	Command Kind = "command"
-	// Error is what a failed call or command reported.
+	// Error is the report of a failed call or command.
 	Error Kind = "error"
-	// Rule is a sentence that says what the user wants always or never. Decision is a sentence that says what was
-	// decided.
+	// Rule says what the user wants always or never.
 	Rule     Kind = "rule"
 	Decision Kind = "decision"
-	// Commit is the message of a commit. Its session has the harness "git" and the identity of the project as its id.
+	// Commit is the message of a commit. Its session has the harness "git", and the project's identity as its id.
 	Commit Kind = "commit"
 	// Read and Write are files that a tool has read or changed.
 	Read  Kind = "read"
 	Write Kind = "write"
 )
 
-// A Role says whose words a chunk holds.
 type Role string
 
 const (
@@ -32,16 +30,16 @@ const (
 	Tool  Role = "tool"
 )
 
-// A Chunk is a part of a message that a search can find. Its texts hold no secrets.
+// A Chunk is a part of a message that a search can find.
 type Chunk struct {
 	Kind Kind
 	Role Role
 	// Subject is the tool of an error, or the path of a file.
 	Subject string
-	// Status is the exit status of a command; nil if it is unknown.
+	// Status is the exit status of a command, or nil.
 	Status *int
 	Text   string
-	// Context is a part of the message before it. It helps to find the chunk, but does not belong to it.
+	// Context is a part of the message before the chunk. Searches find the chunk by it.
 	Context string
 }
 
@@ -59,19 +57,18 @@ type Message struct {
 type Session struct {
 	Harness, ID        string
 	Project, Directory string
-	// Source is the file from which the session is read. It is empty if the session was not read from a file.
+	// Source is the file from which the session is read, or "".
 	Source string
 }
 
 // A Hit is a chunk that matches a query.
 type Hit struct {
 	Chunk
-	// Session is the session that contains the chunk. Source is not set.
-	Session Session
-	row     int64
-	session int64  // row
-	Message string // key
-	// First and Last are the ordinals of its messages.
+	// Session is the session that contains the chunk.
+	Session     Session
+	row         int64
+	session     int64  // row
+	Message     string // key
 	First, Last int
 	At          int64
 }

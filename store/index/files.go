@@ -17,7 +17,7 @@ const (
 
 // A FileUse says how many sessions in a directory have read a file.
 type FileUse struct {
-	// Path is the file as the calls name it, and Directory is the directory of their sessions.
+	// Path is as the calls name it. Directory is the directory of the sessions.
 	Path, Directory string
 	Sessions        int
 	// Last is the time of the newest call, Unix ms.

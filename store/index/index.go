@@ -16,13 +16,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// fileName is the name of the index in the data directory.
 const fileName = "magicctx.index.db"
 
 // version is the version of schema.sql. An index of an older version is made anew.
 const version = 4
 
-// busyTimeout bounds the wait for another process that writes the index. A transaction takes about a second at most.
+// busyTimeout bounds the wait for another process that writes the index. A transaction takes at most about a second.
 const busyTimeout = 10 * time.Second
 
 //go:embed schema.sql
@@ -42,21 +41,18 @@ var (
 
 // An Index is the open index. Its methods are safe for concurrent use, and run one at a time.
 type Index struct {
-	path string
-	mu   sync.Mutex
-	conn *sqlite3.Conn
-	// prepared are the statements of the connection by their texts, which must be constants.
+	path     string
+	mu       sync.Mutex
+	conn     *sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
-	// projects are the rows of projects by their identities.
 	projects map[string]int64
 }
 
-// PathIn returns the path of the index in a data directory, whether or not it exists.
+// PathIn returns the path of the index in a data directory.
 func PathIn(dir string) string { return filepath.Join(dir, fileName) }
 
-// Open opens the index in a data directory for writing, and creates it if there is none. An index that is damaged, or
-// that an older release has written, is deleted first. Open fails with ErrNewer or ErrForeign, or with the errors of
-// the store's file.
+// Open opens the index in a data directory for writing, and creates it if there is none. A damaged or older index is
+// deleted first. Open fails with ErrNewer or ErrForeign, or with the errors of the store's file.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	x, err := open(ctx, dir)
 	if err != nil {
@@ -101,7 +97,7 @@ func remove(path string) error {
 	return nil
 }
 
-// connect opens the file. If the file is empty, connect creates the tables.
+// An empty file gets the tables.
 func (x *Index) connect(ctx context.Context) (err error) {
 	f, err := os.OpenFile(x.path, os.O_CREATE|os.O_RDWR, file.Mode)
 	if err != nil {
@@ -133,7 +129,7 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	return x.hide()
 }
 
-// hide makes the files private, because SQLite chooses the modes of the files that it creates from the umask alone.
+// SQLite chooses the modes of new files from the umask alone.
 func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -143,7 +139,7 @@ func (x *Index) hide() error {
 	return nil
 }
 
-// prepareSchema checks the version in a write transaction, so that only one of two processes creates the tables.
+// In a write transaction, only one of two processes creates the tables.
 func (x *Index) prepareSchema() (err error) {
 	tx, err := x.conn.BeginImmediate()
 	if err != nil {
@@ -215,7 +211,6 @@ func OpenReadOnly(ctx context.Context, dir string) (*Index, error) {
 	return x, nil
 }
 
-// Close closes the index.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -234,7 +229,6 @@ func (x *Index) Close() error {
 // SizeOnDisk returns the size of the index, in bytes.
 func (x *Index) SizeOnDisk() (int64, error) { return file.SizeOnDisk(x.path) }
 
-// prepare returns a statement with its arguments bound.
 func (x *Index) prepare(query string, args []any) (*sqlite3.Stmt, error) {
 	if x.conn == nil {
 		return nil, errors.New("the index is closed")
@@ -263,7 +257,7 @@ func (x *Index) prepare(query string, args []any) (*sqlite3.Stmt, error) {
 	return stmt, nil
 }
 
-// scan runs a statement, and calls row, which may be nil, for each row.
+// row may be nil.
 func (x *Index) scan(query string, row func(*sqlite3.Stmt), args ...any) error {
 	stmt, err := x.prepare(query, args)
 	if err != nil {

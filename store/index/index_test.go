@@ -31,7 +31,6 @@ func must(t testing.TB, err error) {
 
 var mine = Session{Harness: "opencode", ID: "ses_1", Project: "git:a", Directory: "/p", Source: "/db"}
 
-// said is a message of one chunk.
 func said(key string, ordinal int, text string) Message {
 	return Message{Key: key, Ordinal: ordinal, At: int64(ordinal), Hash: int64(len(text)), Chunks: []Chunk{{Kind: Text, Role: Agent, Text: text}}}
 }
@@ -47,7 +46,6 @@ func put(t testing.TB, x *Index, s Session, all ...Message) {
 	}))
 }
 
-// find returns the messages that match an expression, as "session:ordinal text".
 func find(t testing.TB, x *Index, expression string) (all []string) {
 	t.Helper()
 	must(t, x.View(t.Context(), func(v *View) error {
@@ -82,7 +80,6 @@ func TestMessagesAreFoundByTheirTerms(t *testing.T) {
 	}))
 }
 
-// Bug K5: if a message was indexed while the model still wrote it, its later text was never indexed.
 func TestBugK5FinalTextReplacesThePartialOne(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	put(t, x, mine, said("m1", 1, "I look at"), said("m2", 2, "second"))
@@ -184,7 +181,7 @@ func TestFailedUpdateLeavesNothing(t *testing.T) {
 	want(t, find(t, x, `"#2" AND "second"`), "ses_1:2 second")
 }
 
-// A damaged index is made anew without help of the user, because all content can be read again.
+// All content can be read again, so the user need not help.
 func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	x, err := Open(t.Context(), dir)
@@ -250,7 +247,7 @@ func TestIndexThatIsMissingOrOld(t *testing.T) {
 	}
 }
 
-// If the disk is full, only the current transaction fails: earlier data stays, and the rest can be stored later.
+// On a full disk, only the current transaction fails.
 func TestFullDiskLosesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	put(t, x, mine, said("m0", 1, "word"))
@@ -279,7 +276,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// If a run is cancelled while it waits for another process's lock, or while it writes, it ends immediately.
+// A cancelled run ends at once, also while it waits for a lock.
 func TestCancelledWriteLeavesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ var candidatesSQL string
 // A View is the index as it is at one moment.
 type View struct{ x *Index }
 
-// View calls read with a View. All reads of this View see the index at one moment.
+// View calls read with a View, whose reads see the index at one moment.
 func (x *Index) View(ctx context.Context, read func(*View) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -45,10 +45,10 @@ func (v *View) Size() (n int, err error) {
 //go:embed query/frequency.sql
 var frequencySQL string
 
-// counted bounds the rows that Frequency counts.
+// Frequency counts at most this number of rows.
 const counted = 500
 
-// Frequency returns how many chunks have a term. If there are many, it estimates the number from the newest chunks.
+// Frequency returns how many chunks have a term. A large number is an estimate from the newest chunks.
 func (v *View) Frequency(term string) (int, error) {
 	n, oldest := 0, 0
 	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
@@ -89,11 +89,10 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// Of the session with the row Session, only the messages up to the ordinal Through count. If Session is 0, all
-	// messages of all sessions count.
+	// Of the session with the row Session, only the messages up to the ordinal Through count. 0 means no such limit.
 	Session int64
 	Through int
-	// Parts are parts of later messages of this session. They count, too.
+	// Parts of later messages also count.
 	Parts []Part
 	Filter
 }
@@ -107,7 +106,6 @@ type Filter struct {
 	Since int64
 }
 
-// kinds returns the kinds as a list with a blank around each.
 func (f *Filter) kinds() (list string) {
 	for _, k := range f.Kinds {
 		list += " " + string(k) + " "
@@ -121,7 +119,6 @@ type Part struct {
 	IsCall  bool
 }
 
-// parts returns the parts as a JSON array.
 func (s *Scope) parts() string {
 	all := []string{}
 	for _, p := range s.Parts {
@@ -154,12 +151,11 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 var followingSQL string
 
 // Following calls yield with the chunk of a hit and the next chunks of its session, including files, at most limit
-// times. It looks at a limited number of rows only, so that a pass can wait for it.
+// times. It reads a limited number of rows, so that a pass can wait for it.
 func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
 	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }
 
-// Row identifies the chunk of a hit.
 func (h *Hit) Row() int64 { return h.row }
 
 // Counts returns how many sessions and chunks the index has.

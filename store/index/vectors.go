@@ -12,11 +12,11 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// maxVectors bounds the texts with a vector, and with it the time of a search and the size of the file. A test makes it
+// maxVectors bounds the texts with a vector, and so the time of a search and the size of the file. A test makes it
 // smaller.
 var maxVectors = 25_000
 
-// ErrDimensions: a vector has another number of dimensions than the vectors of its space in the index.
+// ErrDimensions: a vector has another number of dimensions than its space.
 var ErrDimensions = errors.New("another number of dimensions")
 
 // A Waiting is a text that may get a vector.
@@ -28,7 +28,7 @@ type Waiting struct {
 //go:embed query/waiting.sql
 var waitingSQL string
 
-// Waiting returns the next texts without a vector in a space, at most limit of them.
+// Waiting returns at most limit next texts without a vector in a space.
 func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 	err = v.x.scan(waitingSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Waiting{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnText(2) + "\n" + s.ColumnText(3)})
@@ -51,8 +51,8 @@ func (v *View) Space() (name string, err error) {
 	return name, err
 }
 
-// PutVectors stores the vectors of waiting texts. They are unit vectors, or nil for a text that gets no vector. The
-// vectors of another space are deleted.
+// PutVectors stores the vectors of waiting texts. They are unit vectors, or nil for a text that gets none. Another
+// space's vectors are deleted.
 func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
 	known, dimensions := false, 0
 	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
@@ -68,7 +68,7 @@ func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) err
 			return fmt.Errorf("%w: %d, and those in the index have %d", ErrDimensions, len(vector), dimensions)
 		}
 		dimensions = len(vector)
-		// A chunk that was deleted in the meantime gets no vector.
+		// A chunk may have been deleted in the meantime.
 		err = tx.x.scan(`INSERT OR REPLACE INTO vectors (chunk, session, vector) SELECT id, session, ?2 FROM chunks WHERE id = ?1`, nil, texts[i].row, bytesOf(vector))
 	}
 	if err != nil || dimensions == 0 {
@@ -89,7 +89,7 @@ func bytesOf(vector []float32) []byte {
 	return b
 }
 
-// cosine returns the cosine of two unit vectors, or -1 if they cannot be compared.
+// cosine returns -1 if the vectors cannot be compared.
 func cosine(a []float32, b []byte) (sum float32) {
 	if len(b) != 4*len(a) {
 		return -1
@@ -116,12 +116,11 @@ var (
 	chunkSQL string
 )
 
-// maxNearest bounds how many of the nearest chunks Nearest reads. It may have to read more than limit, because the
-// scope leaves out some of them.
+// The scope leaves out some of the nearest chunks, so Nearest may have to read more than limit.
 const maxNearest = 2_000
 
-// Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times. It
-// compares the vector with all vectors of the scope.
+// Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.
+// It compares the vector with all vectors of the scope.
 func (v *View) Nearest(vector []float32, in Scope, limit int, yield func(Hit)) error {
 	if len(in.Kinds) > 0 && !slices.Contains(in.Kinds, Text) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// waiting returns the texts without a vector.
 func waiting(t testing.TB, x *Index, space string) (all []Waiting) {
 	t.Helper()
 	must(t, x.View(t.Context(), func(v *View) (err error) {
@@ -18,7 +17,7 @@ func waiting(t testing.TB, x *Index, space string) (all []Waiting) {
 	return all
 }
 
-// embed gives a vector to each text without one: its direction is the number at the end of the text, in degrees.
+// The direction of a vector is the number at the end of the text, in degrees.
 func embed(t testing.TB, x *Index, space string) {
 	t.Helper()
 	texts := waiting(t, x, space)

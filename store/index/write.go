@@ -27,7 +27,7 @@ type Tx struct {
 	text []byte
 }
 
-// Update runs f in one write transaction. If f fails, none of its writes is stored.
+// Update runs f in one write transaction. If f fails, nothing is stored.
 func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,16 +57,15 @@ func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 // A State says how far a session was read.
 type State struct {
 	Row int64
-	// Through and Tail are the ordinal and the key of the newest message that was read. Through is 0 if no message was
-	// read.
+	// Through and Tail are the ordinal and the key of the newest message that was read. Through may be 0.
 	Through int
 	Tail    string
-	// Stamp is the state of the session's source when the session was read to its end. Until then, it is "".
+	// Stamp is the state of the session's source when the session was read to its end. Before, it is "".
 	Stamp string
 }
 
-// Session stores a session. If the project of the session has changed, the whole session counts as unread, because the
-// terms of its chunks name the project.
+// Session stores a session. In another project, the whole session counts as unread, because the terms of its chunks
+// name the project.
 func (tx *Tx) Session(s Session) (state State, err error) {
 	project, err := tx.project(s.Project)
 	if err != nil {
@@ -116,8 +115,7 @@ func (tx *Tx) Finish(session int64, stamp string) error {
 	return tx.x.scan(`UPDATE sessions SET stamp = ? WHERE id = ?`, nil, stamp, session)
 }
 
-// Put replaces all chunks of a message. If a chunk is a file that the session has used before, its row moves to the
-// newest message that uses the file.
+// Put replaces all chunks of a message. The row of a file moves to the newest message that uses the file.
 func (tx *Tx) Put(session int64, project string, m Message) error {
 	isSame, err := tx.replace(session, &m)
 	if err != nil || isSame {
@@ -141,8 +139,7 @@ func (tx *Tx) Put(session int64, project string, m Message) error {
 	return nil
 }
 
-// touch moves the row of a file to a message, if this message is newer. It reports whether the session has a row of the
-// file.
+// isThere says whether the session has a row of the file.
 func (tx *Tx) touch(session int64, c *Chunk, m *Message) (isThere bool, err error) {
 	err = tx.x.scan(`
 		UPDATE chunks
@@ -172,7 +169,7 @@ func (tx *Tx) insert(session int64, project string, m *Message, c *Chunk) error 
 	return tx.x.scan(`INSERT INTO terms (rowid, words) VALUES (?, ?)`, nil, row, string(tx.text))
 }
 
-// addTerms adds the terms of a text that the chunk does not have yet.
+// Only terms that the chunk does not have yet are added.
 func (tx *Tx) addTerms(text string) {
 	terms.Each(text, func(term []byte, _ int) {
 		if !tx.seen[string(term)] {
@@ -182,7 +179,7 @@ func (tx *Tx) addTerms(text string) {
 	})
 }
 
-// replace deletes the chunks of a message. If the stored message is the same, replace keeps them.
+// isSame means that the stored message is the same, so its chunks stay.
 func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	var rows []int64
 	isSame = len(m.Chunks) > 0
@@ -209,12 +206,11 @@ func (tx *Tx) Clear(session int64) error {
 		tx.Read(session, 0, ""))
 }
 
-// Forget deletes a session.
 func (tx *Tx) Forget(session int64) error {
 	return errors.Join(tx.Clear(session), tx.x.scan(`DELETE FROM sessions WHERE id = ?`, nil, session))
 }
 
-// SessionsIn returns the rows of the sessions that were read from a file, by their ids.
+// SessionsIn returns the rows of the sessions of a file, by their ids.
 func (tx *Tx) SessionsIn(source string) (map[string]int64, error) {
 	all := map[string]int64{}
 	err := tx.x.scan(`SELECT session, id FROM sessions WHERE source = ?`, func(s *sqlite3.Stmt) {

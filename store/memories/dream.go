@@ -24,16 +24,15 @@ func DreamerOf(project string) work.Work {
 type Tended struct {
 	Old     []chronicle.Memory
 	Content string // of the new memory, or "" for an archive
-	// More are the contents of further new memories, if one memory is split.
+	// More are the contents of further new memories after a split.
 	More   []string
 	Reason string // of an archive
 }
 
-// Tend makes changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
-// Tend leaves out the change of this memory. run is the number by which Undo finds the changes. If it is 0, Tend
-// chooses a number. account gets this number and the changes that were made, and returns a JSON object with all that
-// the run has done so far. The same transaction stores it, even if there are no changes. If the run has lost its lease,
-// the error is work.ErrLeaseLost.
+// Tend makes changes of a run of the dreamer in one transaction. A memory that was changed since the dreamer read it
+// stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and
+// the changes that were made, and returns a JSON object with all that the run has done, which the same transaction
+// stores. Without its lease, the run fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -70,7 +69,6 @@ func (s *Memories) Tend(ctx context.Context, project, holder string, run int, ch
 	return nil
 }
 
-// If its memories are still as the dreamer has read them, tend makes one change.
 func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	var ids []int64
 	for _, m := range c.Old {
@@ -110,8 +108,8 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	return err == nil, err
 }
 
-// split replaces a memory with several new memories: first, and one for each content in more. If a memory with one of
-// the contents exists, for example an archived one, split changes nothing.
+// split replaces a memory with several new memories: first, and one for each content in more. If one of the contents
+// exists, for example in an archived memory, split changes nothing.
 func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
 	for _, content := range append([]string{first.Content}, more...) {
 		m := first
@@ -141,8 +139,8 @@ func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, 
 	return true, nil
 }
 
-// Ended returns the memories that a run of a project's dreamer has superseded or archived. If there are none, the error
-// is a Refusal.
+// Ended returns the memories that a run of a project's dreamer has superseded or archived. Without any, the error is
+// a Refusal.
 func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange, err error) {
 	err = r.scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id`,
 		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)
@@ -158,9 +156,8 @@ var laterRunSQL string
 //go:embed query/undo_restored.sql
 var undoRestoredSQL string
 
-// Undo takes back the changes of a run of a project's dreamer: it restores the memories that the run has superseded or
-// archived, and archives the memories that it has written. A memory that was changed after the run stays as it is. If a
-// later run has replaced or archived a memory that this run has written, the error is a Refusal that names that run.
+// Undo takes back the changes of a run of a project's dreamer. A memory that was changed after the run stays. If a
+// later run has replaced or archived a memory of this run, the error is a Refusal that names the later run.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
 	ended, err := e.Reader().Ended(project, run)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// In a random run of several tasks, no memory is lost: each is active, superseded by an existing memory, or archived
-// with a reason. An undo restores the memories that were active before, and a second undo changes nothing.
+// Each memory stays active, is superseded by an existing memory, or is archived with a reason. A second undo changes
+// nothing.
 func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	count := 0
@@ -76,7 +76,6 @@ func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 	})
 }
 
-// tend makes changes of the run that has the lease.
 func tend(s *store.Store, project string, run int, changes []memories.Tended) (number int, made []memories.Tended, err error) {
 	err = s.Memories.Tend(context.Background(), project, "1.1", run, changes, func(n int, m []memories.Tended) string {
 		number, made = n, m
@@ -85,7 +84,6 @@ func tend(s *store.Store, project string, run int, changes []memories.Tended) (n
 	return number, made, err
 }
 
-// editing changes memories in one transaction.
 func editing(r *rapid.T, s *store.Store, change func(*memories.Editor) error) {
 	err := s.Update(context.Background(), func(tx *database.Tx) error { return change(memories.Editing(tx, s.Clock.Now())) })
 	if err != nil {
@@ -107,7 +105,6 @@ func undo(r *rapid.T, s *store.Store, project string, run int) {
 	})
 }
 
-// stored returns the memories of a project. If all is true, it also returns memories that are not active.
 func stored(r *rapid.T, s *store.Store, project string, all bool) (found []chronicle.Memory) {
 	editing(r, s, func(e *memories.Editor) (err error) {
 		found, err = e.Reader().All(project, all, s.Clock.Now())
@@ -120,7 +117,6 @@ func active(r *rapid.T, s *store.Store, project string) []chronicle.Memory {
 	return stored(r, s, project, false)
 }
 
-// check checks that no memory of a project is lost.
 func check(r *rapid.T, s *store.Store, project string) {
 	all := stored(r, s, project, true)
 	for _, m := range all {
@@ -140,8 +136,8 @@ func check(r *rapid.T, s *store.Store, project string) {
 	}
 }
 
-// A run does not change memories that were changed after it read them, or memories of another project. Without its
-// lease, it changes nothing. An undo does not change memories that were changed after the run.
+// Neither a run nor an undo changes memories that others have changed since, or memories of another project. A run
+// without its lease changes nothing.
 func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	var known []chronicle.Memory
@@ -211,8 +207,8 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	}
 }
 
-// Once, the undo of a run left what a later run had made from its memories, and the undo of that run then brought back
-// what the first undo had archived.
+// The bug: after an undo of a run, the memories of a later run stayed. The undo of the later run then brought back
+// the archived memories.
 func TestRunIsUndoneAfterTheRunsThatBuiltOnIt(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	edit := func(change func(*memories.Editor) error) error {

@@ -20,26 +20,23 @@ type Reader struct {
 	scan func(query string, row func(*sqlite3.Stmt), args ...any) error
 }
 
-// An Editor changes memories and notes in one transaction. now is the time of the changes. Calls for a model name the
-// model's project. Calls for the user may pass "" as the project, which means all projects.
+// An Editor changes memories and notes in one transaction. now is the time of the changes. Only calls for the user
+// may pass "" as the project, which means all projects.
 type Editor struct {
 	tx  *database.Tx
 	now int64
 	run int // of the dreamer that makes the changes, 0 for somebody else
 }
 
-// Editing returns an Editor for a transaction.
 func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx: tx, now: now} }
 
-// Reader returns a Reader for the Editor's transaction.
 func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
 
-// A Refusal is the error of a wrong call, which changes nothing. Every other error is a failure of the database.
+// A Refusal is the error of a wrong call, which changes nothing.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// Refuse returns a Refusal.
 func Refuse(text string, args ...any) error { return Refusal(fmt.Sprintf(text, args...)) }
 
 var (
@@ -55,14 +52,14 @@ var (
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported bounds memories and notes of
-// another database, because facts of the historian may be longer.
+// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because facts of
+// the historian in another database may be longer.
 const (
 	maxContent  = 1_000
 	maxImported = 10_000
 )
 
-// check cleans the fields of m, and refuses it if it cannot be a memory.
+// check cleans the fields of m, and refuses an impossible memory.
 func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
@@ -78,7 +75,7 @@ func check(m *chronicle.Memory, most int) error {
 	return checkRest(m)
 }
 
-// checkRest cleans and checks everything but the content. The check "none" means no check.
+// The check "none" means no check.
 func checkRest(m *chronicle.Memory) error {
 	if m.Importance < 0 || m.Importance > 100 {
 		return Refuse("importance is %d; it is 1 to 100", m.Importance)
@@ -97,21 +94,21 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects if it is "", by project and id. If all is true, it also
-// returns memories that are not active, or have expired at a given time (at, in Unix ms).
+// All returns the memories of a project, or of all projects for "", by project and id. all includes memories that are
+// inactive, or expired at the time at (Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
-// Visible returns the memories that a session of a project may see at a given time (at, in Unix ms), by id. If at is 0,
-// it also returns expired memories.
+// Visible returns the memories that a session of a project may see at the time at (Unix ms), by id. 0 includes
+// expired memories.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
 }
 
-// Memory returns the memory with an id, whatever its status is. It fails with ErrUnknown.
+// Memory returns a memory of any status, or ErrUnknown.
 func (r *Reader) Memory(project string, id int64) (chronicle.Memory, error) {
 	var m chronicle.Memory
 	err := r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { m = readMemory(row) }, project, true, 0, id)
@@ -137,8 +134,7 @@ const (
 	Proposed Outcome = "proposed" // the memory waits for the user
 )
 
-// Write stores a memory. It uses the fields that describe its content and where it comes from. If its status is
-// proposed, it does not become active.
+// Write stores a memory. A proposed memory does not become active.
 func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	if err := check(&m, maxContent); err != nil {
 		return m, "", err
@@ -174,8 +170,8 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	return m, outcome, err
 }
 
-// Import stores memories of another database, with their status. If project is not "", they become memories of that
-// project. If there is a memory with the same content, it stays as it is. Import returns the new memories.
+// Import stores memories of another database, with their status. project, if not "", becomes their project. A stored
+// memory with the same content stays. added are the new memories.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		if m.Project != chronicle.UserProject { // memories about the user belong to no project
@@ -195,8 +191,8 @@ func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronic
 	return added, nil
 }
 
-// Take stores a memory of another database, with its status, count and times. If a memory with the same content exists,
-// Take returns it unchanged.
+// Take stores a memory of another database, with its status, count and times. An existing memory with the same
+// content is returned unchanged.
 func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
 	if err := check(&m, maxImported); err != nil {
 		return m, false, err
@@ -223,12 +219,11 @@ func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, 
 	return stored, true, err
 }
 
-// isProject reports whether a text is the identity of a project.
 func isProject(text string) bool {
 	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
 }
 
-// checkRoom fails with ErrFull if models have stored too many memories. The user may store any number.
+// Only models have a limit: for them, checkRoom may fail with ErrFull.
 func (e *Editor) checkRoom(m chronicle.Memory) error {
 	if m.Source == chronicle.FromUser {
 		return nil
@@ -243,13 +238,12 @@ func (e *Editor) checkRoom(m chronicle.Memory) error {
 	return err
 }
 
-// Same returns the memory with the category and the content that m would have in the store, or nil.
+// Same returns the stored memory with m's category and content, or nil.
 func (e *Editor) Same(m chronicle.Memory) (*chronicle.Memory, error) {
 	m.Content = textOf(m.Content)
 	return e.withContent(m)
 }
 
-// withContent returns the memory with the category and the content of m, or nil.
 func (e *Editor) withContent(m chronicle.Memory) (*chronicle.Memory, error) {
 	var id int64
 	err := e.tx.Scan(`SELECT id FROM memories WHERE project = ? AND category = ? AND hash = ?`,
@@ -269,7 +263,7 @@ func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
-// past returns a time of an imported row. If the row has no time, or a time in the future, it returns now.
+// A missing or future time of an imported row becomes now.
 func (e *Editor) past(at int64) int64 {
 	if at <= 0 || at > e.now {
 		return e.now
@@ -277,8 +271,7 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// importance is the default importance of a memory, by its source. A memory that was written on purpose is probably
-// worth more than a fact that the historian has noticed.
+// A memory written on purpose is probably worth more than a fact that the historian has noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }
@@ -291,7 +284,7 @@ func storedStatus(m chronicle.Memory) string {
 	return string(status)
 }
 
-// seen counts a memory as learned again. After that, the memory never expires.
+// A memory that is learned again never expires.
 func (e *Editor) seen(id int64, again chronicle.Memory) error {
 	_, err := e.tx.Exec(`
 		UPDATE memories
@@ -301,7 +294,6 @@ func (e *Editor) seen(id int64, again chronicle.Memory) error {
 	return err
 }
 
-// active returns an active memory. It fails with ErrUnknown or ErrInactive.
 func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
 	m, err := e.Reader().Memory(project, id)
 	switch {
@@ -354,8 +346,7 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Doubt stores the result of a test of a memory: why the test failed, or "". If the memory has got another check in the
-// meantime, Doubt changes nothing.
+// Doubt stores why the test of a memory failed, or "". If the memory has another check by now, Doubt changes nothing.
 func (e *Editor) Doubt(id int64, check, reason string) error {
 	m, err := e.active("", id)
 	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {
@@ -375,12 +366,11 @@ func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
-// Archive archives active memories. It checks all of them before it changes any.
+// Archive archives active memories. All are checked before one changes.
 func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
 	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
 }
 
-// end gives active memories another status, and logs the change.
 func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus, ch chronicle.MemoryChange) (ended []chronicle.Memory, err error) {
 	for _, id := range unique(ids) {
 		m, err := e.active(project, id)
@@ -402,7 +392,6 @@ func (e *Editor) end(project string, ids []int64, status chronicle.MemoryStatus,
 	return ended, nil
 }
 
-// unique returns each id once, in the order in which the ids first occur.
 func unique(ids []int64) (once []int64) {
 	for _, id := range ids {
 		if !slices.Contains(once, id) {
@@ -413,7 +402,7 @@ func unique(ids []int64) (once []int64) {
 }
 
 // Merge replaces at least two active memories of a project with one memory of the same meaning, m. If m has no
-// category, the memories must all have the same category. If one of them already has the content of m, it stays.
+// category, all must have the same. If one already has the content of m, it stays.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")
@@ -421,7 +410,6 @@ func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory
 	return e.replace(ids, m)
 }
 
-// replace replaces active memories of a project with one memory. See Merge.
 func (e *Editor) replace(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	ids = unique(ids)
 	given, seen := m.Category, 0
@@ -477,7 +465,6 @@ func (e *Editor) Restore(project string, id int64) (chronicle.Memory, error) {
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryRestored, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Delete deletes a memory. After that, its content is stored nowhere.
 func (e *Editor) Delete(project string, id int64) (chronicle.Memory, error) {
 	m, err := e.Reader().Memory(project, id)
 	if err != nil {

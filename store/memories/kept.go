@@ -7,14 +7,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, together with the number of writes of this process until then. As long as the
-// moment is the same, a value that was read before counts as current. So a write of another process is noticed only in
-// the next second.
+// A moment is a time in Unix seconds, together with the number of this process's writes. At the same moment, an
+// earlier value counts as current. So a write of another process is noticed only in the next second.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// kept holds the notes that were read at a moment, because each pass asks for the same notes.
+// Each pass asks for the same notes.
 type kept struct {
 	mu sync.Mutex
 	moment

@@ -19,35 +19,30 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Memories are the memories of projects, and the log of their changes.
 type Memories struct {
 	db   *database.DB
 	seen atomic.Pointer[seenVersion]
 	kept kept
 }
 
-// In returns the memories in a database.
 func In(db *database.DB) *Memories { return &Memories{db: db} }
 
-// OfProject are the memories that a head may show. MemoryID is the id of the newest memory of the project and its
-// workspace, and ChangeID is the id of the newest change of these memories. An id is 0 if there is no memory or change.
+// OfProject are the memories that a head may show. MemoryID is the newest id of a memory of the project and its
+// workspace, ChangeID the newest id of a change. An id may be 0.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
 }
 
-// hash returns the hash by which the store finds equal contents. It turns the content to lower case, replaces
-// each run of white space with one space, and removes white space at the ends. The hash is the MD5 of the
-// result, in hex. It is not for security. The TypeScript plugin uses the same hash, so that its memories can be
-// imported.
+// hash finds equal contents: it ignores case and white space. The TypeScript plugin uses the same MD5, so that its
+// memories can be imported. It is not for security.
 func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.FieldsFunc(strings.ToLower(content), isSpace), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-// textOf returns the form of a text that is stored: without credentials, without the characters that hide a text or
-// change its direction, and without blanks at its ends. This is needed because a memory can repeat any file or web
-// page.
+// A memory can repeat any file or web page. So a text is stored without credentials, without characters that hide a
+// text or change its direction, and without blanks at its ends.
 func textOf(content string) string {
 	return strings.TrimFunc(secret.Redact(format.CleanLines(content)), isSpace)
 }
@@ -64,14 +59,13 @@ var visibleSelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds the facts of one project that the historian's runs can store, and the memories that models can
-// store. The head shows about a hundred at most.
+// maxMemories bounds the facts of a project from the historian, and the memories from models. The head shows at most
+// about a hundred.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
-// with the same content exists, Learn counts it as seen again, and its status stays. Learn leaves out facts without
-// content. If the project then has more than maxMemories, Learn removes the memories that were not seen for the longest
-// time.
+// Learn turns the facts of a session into memories of its project, and returns the number of new memories. An
+// existing memory with the same content counts as seen again, and keeps its status. Above maxMemories, the memories
+// that were not seen for the longest time are removed.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
@@ -104,7 +98,7 @@ func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, ses
 	return learned, err
 }
 
-// Of returns the memories that sessions of a project may see (Reader.Visible).
+// Of returns the memories that a project's sessions may see (Reader.Visible).
 func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProject, err error) {
 	if project == "" {
 		return m, nil
@@ -127,7 +121,7 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	return m, nil
 }
 
-// Doubt stores for each memory why its test failed, or "" if the test succeeded. The keys of reasons are the memories.
+// Doubt stores for each memory why its test failed, or "".
 func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
 	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		e := Editor{tx: tx, now: now}
@@ -138,16 +132,14 @@ func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]strin
 	})
 }
 
-// othersSQL selects the other projects of the workspace of project ?1.
 const othersSQL = `
 	SELECT other.project
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows whenever a memory of any project is stored or changed. A write of another
-// process, for example of the command line, counts within a second. Version does not ask the database more often,
-// because each pass needs the version, and after each write SQLite would read the database's pages again, which takes
-// about 5 % of a pass.
+// Version returns a number that grows with each change of a memory. A write of another process counts within a
+// second. A pass must not ask the database each time: after each write SQLite would read its pages again, about 5 %
+// of a pass.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {
@@ -164,7 +156,6 @@ func (s *Memories) Version(ctx context.Context) (int64, error) {
 	return now.version, nil
 }
 
-// A seenVersion is the version at a moment.
 type seenVersion struct {
 	version int64
 	moment
@@ -181,8 +172,7 @@ func (s *Memories) OpenNotes(ctx context.Context, harness, session, project stri
 	return n, err
 }
 
-// Counts returns the number of memories that a session may see at a given time (Reader.Visible), and the number of open
-// notes of the session and its project.
+// Counts returns the numbers of visible memories (Reader.Visible) and of open notes of a session and its project.
 func (s *Memories) Counts(ctx context.Context, harness, session, project string, at int64) (memories, notes int, err error) {
 	if notes, err = s.OpenNotes(ctx, harness, session, project); err != nil || project == "" {
 		return 0, notes, err
@@ -207,11 +197,9 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 	return m
 }
 
-// permanent is the stored status of an active memory that is chosen before all others.
 const permanent = "permanent"
 
-// View calls read with a Reader of the database in dir, which a host may have open. See file.View for
-// the errors.
+// View calls read with a Reader of the database in dir, which a host may have open.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		return read(readerOf(c))
@@ -224,8 +212,8 @@ func readerOf(c *sqlite3.Conn) *Reader {
 	}}
 }
 
-// Edit calls change in one transaction on the database in dir, which a host may have open. now is the time in Unix ms.
-// See file.Edit for the errors.
+// Edit calls change in one transaction on the database in dir, which a host may have open. now is in Unix ms. See
+// file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
 	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
@@ -233,8 +221,8 @@ func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error
 //go:embed query/change_select.sql
 var changesSQL string
 
-// Changes returns the changes of the memories that sessions of a project see or have seen, oldest first. It returns
-// only changes whose ids are greater than after.
+// Changes returns the changes, with ids greater than after, of memories that a project's sessions see or have seen,
+// oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, changesSQL, func(row *sqlite3.Stmt) {
@@ -258,8 +246,7 @@ func readChange(row *sqlite3.Stmt) chronicle.MemoryChange {
 	}
 }
 
-// ForgetChanges deletes the changes of memories that are older than a given time (before, in Unix ms) and
-// that every stored head already shows.
+// ForgetChanges deletes changes that are older than before (Unix ms) and that every stored head already shows.
 func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -25,7 +25,6 @@ const (
 
 var key = storetest.Key
 
-// learn stores facts of the session key.
 func learn(t *testing.T, s *store.Store, project string, facts ...chronicle.Fact) {
 	t.Helper()
 	storetest.Must(t, s.Update(t.Context(), func(tx *database.Tx) error {
@@ -34,7 +33,6 @@ func learn(t *testing.T, s *store.Store, project string, facts ...chronicle.Fact
 	}))
 }
 
-// seenIn counts how often each memory was learned.
 func seenIn(t *testing.T, s *store.Store) map[string]int {
 	t.Helper()
 	seen := map[string]int{}
@@ -54,8 +52,7 @@ func contentsOf(t *testing.T, s *store.Store, at int64) (contents []string) {
 	return contents
 }
 
-// The number of a project's memories is bounded, however many facts its sessions report. The store removes
-// the memories that were not seen for the longest time, but never one that a user has kept.
+// The store removes the memories that were not seen for the longest time, but none that a user has kept.
 func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -115,7 +112,6 @@ func TestMemoriesExpire(t *testing.T) {
 	storetest.Same(t, "learned without an end", contentsOf(t, s, now+99), []string{"short"})
 }
 
-// edit changes memories of the store in one transaction.
 func edit(t *testing.T, s *store.Store, change func(*memories.Editor) error) {
 	t.Helper()
 	storetest.Must(t, tryEdit(t, s, change))
@@ -126,7 +122,6 @@ func tryEdit(t *testing.T, s *store.Store, change func(*memories.Editor) error) 
 	return s.Update(t.Context(), func(tx *database.Tx) error { return change(memories.Editing(tx, s.Clock.Now())) })
 }
 
-// rewrite returns a change of the content of a memory.
 func rewrite(project string, id int64, content string) func(*memories.Editor) error {
 	return func(e *memories.Editor) error {
 		_, err := e.Update(project, id, func(m *chronicle.Memory) { m.Category, m.Content = "NAMING", content })
@@ -207,7 +202,7 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	}
 }
 
-// Bug class K10: a memory that was archived could not be added again.
+// Bug class K10: an archived memory could not be added again.
 func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -240,7 +235,6 @@ func TestBugK10ArchivedMemoryCanBeWrittenAgain(t *testing.T) {
 	}
 }
 
-// The version of the memories is kept for a second, but a write of this process counts at once.
 func TestVersionGrowsWithEachChange(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.Open(t, dir)
@@ -270,7 +264,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 	grows("a second after a write of another process")
 }
 
-// A memory can repeat any text. Credentials, and characters that hide a text or change its direction, are not stored.
+// Credentials, and characters that hide a text or change its direction, are not stored.
 func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -301,8 +295,8 @@ func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	}
 }
 
-// A note without a condition belongs to the session that wrote it, and a note with a condition belongs to the project.
-// Bug class K30: a note of another session could be changed by its id.
+// A note with a condition belongs to the project, any other to its session. Bug class K30: a note of another session
+// could be changed by its id.
 func TestBugK30NotesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -335,7 +329,6 @@ func TestBugK30NotesOfOthersStay(t *testing.T) {
 	storetest.Same(t, "without the session", open(key.Session), []string{"ours"})
 }
 
-// A change is kept as long as some head shows the memory as it was before the change.
 func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -365,8 +358,7 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 }
 
-// If a directory becomes a repository, or if an older release stored rows under the directory itself, all facts
-// about the directory become facts about the repository.
+// A directory can become a repository, and an older release stored rows under the directory itself.
 func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	const former = "dir:0123456789ab"
 	for _, before := range []string{former, directory} {

@@ -28,7 +28,7 @@ func readNote(s *sqlite3.Stmt) chronicle.Note {
 }
 
 // Notes returns the notes of a session, and the notes with a condition and the promises of its project, newest first.
-// If all is true, it also returns notes that are done or dismissed.
+// all includes closed notes.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
 		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
@@ -36,8 +36,7 @@ func (r *Reader) Notes(harness, session, project string, all bool) (notes []chro
 	return notes, err
 }
 
-// AllNotes returns the notes of all sessions and projects, newest first. If all is true, it also returns notes that are
-// done or dismissed.
+// AllNotes returns the notes of all sessions and projects, newest first. all includes closed notes.
 func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
 	notes = []chronicle.Note{} // not nil, so that the JSON of an empty list is []
 	err = r.scan(noteSQL+` WHERE ? OR status NOT IN ('done', 'dismissed') ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, all)
@@ -47,7 +46,7 @@ func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
 // maxNotes bounds the open notes of a session, and the open notes of a project.
 const maxNotes = 200
 
-// WriteNote stores a note of a session. If it has a condition, it belongs to the project.
+// WriteNote stores a note of a session, or, with a condition, of its project.
 func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	if err := checkWritten(&n); err != nil {
 		return n, err
@@ -55,7 +54,7 @@ func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	return e.insertNote(n)
 }
 
-// TakeNote stores an open note of another database. It may be longer than a note that is written here.
+// TakeNote stores an open note of another database, which may be longer than other notes.
 func (e *Editor) TakeNote(n chronicle.Note) error {
 	err := checkNote(&n, maxImported)
 	if err == nil {
@@ -88,8 +87,7 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	return n, err
 }
 
-// checkWritten is checkNote for a note that a model writes here. It also refuses a wrong condition, because the model
-// can correct it.
+// checkWritten also refuses a wrong condition, because the model can correct it.
 func checkWritten(n *chronicle.Note) error {
 	err := checkNote(n, maxContent)
 	if err == nil {
@@ -116,9 +114,8 @@ func checkNote(n *chronicle.Note, most int) error {
 	return nil
 }
 
-// UpdateNote changes the content or the condition of an open note of the session or its project. If content or
-// condition is "", it does not change. A note of a session cannot get a condition. A note with a new condition waits
-// again.
+// UpdateNote changes the content or the condition of an open note of the session or its project. "" means no change.
+// A note of a session cannot get a condition. A note with a new condition waits again.
 func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error {
 	n, err := e.openNote(of)
 	if err != nil {
@@ -145,7 +142,6 @@ func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error 
 	return err
 }
 
-// DismissNote closes an open note of the session or its project.
 func (e *Editor) DismissNote(of chronicle.Note) error {
 	n, err := e.openNote(of)
 	if err == nil {
@@ -154,8 +150,7 @@ func (e *Editor) DismissNote(of chronicle.Note) error {
 	return err
 }
 
-// openNote returns the open note that is to be changed: it has the id of `of`, and belongs to the session or the
-// project of `of`.
+// The open note has the id of `of`, and belongs to the session or the project of `of`.
 func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
 	e.tx.WritesMemories = true
 	open, err := e.Reader().Notes(of.Harness, of.Session, of.Project, false)
@@ -167,7 +162,6 @@ func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
 	return found, cmp.Or(err, fmt.Errorf("%w: number %d", ErrNoNote, of.ID))
 }
 
-// DeleteNote deletes a note of any session or project.
 func (e *Editor) DeleteNote(id int64) error {
 	e.tx.WritesMemories = true
 	changed, err := e.tx.Exec(`DELETE FROM notes WHERE id = ?`, id)

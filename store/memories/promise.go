@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxPromises bounds the open promises of a project. If so many are open, no further promise is kept. Without this
-	// bound, a model that promises something in each message could fill the table.
+	// maxPromises bounds the open promises of a project. Otherwise a model with a promise in each message could fill
+	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. They are kept so that the same promise is not opened again.
+	// maxClosed bounds the closed promises of a project. They keep the same promise from being opened again.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises of a session as notes of its project, and closes earlier promises. If a promise is already
-// stored, it does not change, even if it is done or dismissed.
+// Keep stores the promises of a session as notes of its project, and closes earlier promises. A stored promise does
+// not change.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true
@@ -68,8 +68,7 @@ func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []ch
 	return nil
 }
 
-// Promises returns the open promises of a project, and the promises that were closed after a time (Unix ms), oldest
-// first.
+// Promises returns the promises of a project that are open or were closed after a time (Unix ms), oldest first.
 func (s *Memories) Promises(ctx context.Context, project string, after int64) ([]chronicle.Note, error) {
 	if project == "" {
 		return nil, nil
@@ -87,8 +86,8 @@ func (s *Memories) Promises(ctx context.Context, project string, after int64) ([
 	})
 }
 
-// SetDone closes an open note or promise of any session or project, because it is done. If isDone is false, it opens a
-// note that is done or dismissed again. A note with a condition then waits for the condition again.
+// SetDone closes an open note or promise of any session or project, or opens it again if isDone is false. A note with
+// a condition then waits again.
 func (e *Editor) SetDone(id int64, isDone bool) error {
 	query, problem := `UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, fmt.Errorf("%w: number %d", ErrNoNote, id)
 	if !isDone {

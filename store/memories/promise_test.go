@@ -28,7 +28,6 @@ func promised(words ...string) (all []chronicle.Promise) {
 	return all
 }
 
-// open returns the promises that are open, or were closed after a time.
 func open(t *testing.T, s *store.Store, project string, after int64) (all []string) {
 	t.Helper()
 	notes, err := s.Memories.Promises(t.Context(), project, after)
@@ -70,8 +69,8 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	}))
 }
 
-// Bug class K30: a promise of another project cannot be closed, changed or seen. By a number, the historian can close
-// only promises, and no other notes.
+// Bug class K30: a promise of another project cannot be closed, changed or seen. The historian can close no other
+// notes by number.
 func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	keep(t, s, "git:other", 10, promised("must stay"))
@@ -99,7 +98,6 @@ func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	}
 }
 
-// The oldest closed promises are forgotten.
 func TestClosedPromisesAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	for i := range int64(11) {
@@ -117,7 +115,6 @@ func TestClosedPromisesAreBounded(t *testing.T) {
 	}
 }
 
-// If a model promises something all the time, the number of promises stays bounded, and its own notes still have room.
 func TestPromisesAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	for i := range 30 {

@@ -11,7 +11,6 @@ import (
 //go:embed query/run_list.sql
 var runListSQL string
 
-// Runs returns the newest runs of all agents, the newest first.
 func (r *Reader) Runs(limit int) (all []chronicle.Run, err error) {
 	err = r.scan(runListSQL, func(row *sqlite3.Stmt) {
 		run := chronicle.Run{

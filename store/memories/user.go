@@ -16,9 +16,9 @@ import (
 const (
 	// maxCandidates bounds the observations that wait for other sessions. The oldest are deleted first.
 	maxCandidates = 500
-	// maxOfUser bounds the memories about the user, archived ones among them, to which observations are added.
+	// maxOfUser bounds the memories about the user, with archived ones, to which observations are added.
 	maxOfUser = 200
-	// Two observations say the same if the longer one has at least this share of the shorter one's words, in the same
+	// Two observations are alike if the longer one has at least this share of the shorter one's words, in the same
 	// order.
 	alike = 0.8
 )
@@ -30,14 +30,13 @@ type candidate struct {
 	message                          int
 }
 
-// isOf reports whether a candidate is of the session of m, or of a fork of this session. A fork has the same words at
-// the same message.
+// A fork has the same words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
 
-// Observe stores the observations of a session. When enough different sessions have made the same observation, it
-// becomes a memory of the user. Observe leaves out an observation that the user has archived as a memory.
+// Observe stores the observations of a session. After enough different sessions, an observation becomes a memory of
+// the user, unless the user has archived it.
 func Observe(tx *database.Tx, all []chronicle.Observation, threshold int, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	for i, o := range all {
@@ -102,9 +101,8 @@ func (e *Editor) observe(o chronicle.Observation, threshold int, harness, sessio
 	return err
 }
 
-// isAlike reports whether two observations say the same: most words of one are in the other, in the same order. The
-// order matters because "tabs over spaces" is not "spaces over tabs". If only one observation has a word of refusal,
-// for example "never", they are opposites.
+// Two observations are alike if most words of one are in the other, in the same order: "tabs over spaces" is not
+// "spaces over tabs". If only one has a refusing word, for example "never", they are opposites.
 func isAlike(a, b string) bool {
 	if hash(a) == hash(b) {
 		return true
@@ -115,7 +113,7 @@ func isAlike(a, b string) bool {
 	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
 }
 
-// frame are words that many observations share. refusing are words that turn an observation into its opposite.
+// frame are words that many observations share. refusing words make an observation its opposite.
 var (
 	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
 	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")
@@ -127,7 +125,7 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// wordsOf returns the words that say what an observation is about, and whether it has a refusing word.
+// words are the subject of an observation. no says whether it has a refusing word.
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {
@@ -141,7 +139,6 @@ func wordsOf(text string) (words []string, no bool) {
 	return words, no
 }
 
-// commonWords returns the length of the longest common subsequence.
 func commonWords(x, y []string) int {
 	row := make([]int, len(y)+1)
 	for _, a := range x {
@@ -159,7 +156,6 @@ func commonWords(x, y []string) int {
 	return row[len(y)]
 }
 
-// OfUser returns the memories about the user, in order of their ids.
 func (s *Memories) OfUser(ctx context.Context) (all []chronicle.Memory, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, memorySelectSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) }, chronicle.UserProject, false, 0, 0)

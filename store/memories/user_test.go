@@ -17,7 +17,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// noticing is a store in which sessions notice traits of the user.
 type noticing struct {
 	*store.Store
 	t        *testing.T
@@ -43,7 +42,6 @@ func (n *noticing) noticesAt(session, content, words string, message int) {
 	}))
 }
 
-// known returns the active memories about the user.
 func (n *noticing) known() (contents []string) {
 	n.t.Helper()
 	all, err := n.Memories.OfUser(n.t.Context())
@@ -69,9 +67,8 @@ func (n *noticing) count(table string) (rows int) {
 	return rows
 }
 
-// A trait becomes a memory when enough different sessions have shown it. The store counts the sessions, and does not
-// leave the decision to the model. If one session says the same again and again, it counts once. A session and its fork
-// count once, too.
+// The store counts the sessions, and does not leave the decision to the model. A session that repeats itself counts
+// once, and so do a session and its fork.
 func TestTraitNeedsDifferentSessions(t *testing.T) {
 	n := newNoticing(t)
 	for range 5 {
@@ -92,7 +89,6 @@ func TestTraitNeedsDifferentSessions(t *testing.T) {
 	}
 }
 
-// If the user has archived a trait, it does not come back, whatever sessions notice later.
 func TestDismissedTraitStaysDismissed(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {
@@ -116,7 +112,6 @@ func TestDismissedTraitStaysDismissed(t *testing.T) {
 	n.want("restored", "1 Prefers short answers. 3")
 }
 
-// An observation is deleted with its session. The number of waiting observations is bounded.
 func TestObservationsGoWithTheirSession(t *testing.T) {
 	n := newNoticing(t)
 	n.notices("one", "Prefers short answers.")
@@ -163,8 +158,7 @@ func TestWhichTraitsAreAlike(t *testing.T) {
 	}
 }
 
-// A model cannot change a memory about the user by naming its number, and cannot turn a memory of a project into a
-// memory of the user.
+// A model cannot change a memory about the user by its number, or turn a project's memory into one.
 func TestProjectsCannotChangeMemoriesOfTheUser(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {

@@ -21,14 +21,14 @@ type Waiting struct {
 	Seen string
 }
 
-// A Tested is the result of a test of a Waiting. If Reason is not "", the condition is true. Otherwise the next test
+// A Tested is the result of a test of a Waiting. Reason is not "" if the condition is true. Otherwise the next test
 // gets Seen.
 type Tested struct {
 	Waiting
 	Reason string
 }
 
-// Waiting returns the notes of a project that wait for a condition, oldest first, at most limit of them.
+// Waiting returns at most limit notes of a project that wait for a condition, oldest first.
 func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all []Waiting, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -46,7 +46,7 @@ func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all 
 	return all, nil
 }
 
-// Settle stores the results of tests. It leaves out a note that was changed after it was read.
+// Settle stores the results of tests, except for notes that have changed since.
 func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	return s.db.Update(ctx, func(tx *database.Tx) error {
 		tx.WritesMemories = true
@@ -63,7 +63,7 @@ func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	})
 }
 
-// Untold returns the ready notes of a project about which no model was told, oldest first, at most limit of them.
+// Untold returns at most limit ready notes of a project that no model was told about, oldest first.
 func (s *Memories) Untold(ctx context.Context, project string, limit int) ([]chronicle.Note, error) {
 	return s.notes(question{"untold", project, int64(limit)}, func() (all []chronicle.Note, err error) {
 		err = s.db.View(ctx, func(c *sqlite3.Conn) error {

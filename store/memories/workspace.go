@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Workspace is a group of projects. Each project sees the active memories of the others whose category is in Shares.
-// People see a workspace in its JSON form.
+// A Workspace is a group of projects. Each project sees the active memories of the others whose category is in
+// Shares.
 type Workspace struct {
 	Name    string   `json:"name"`
 	Shares  []string `json:"shares"`
@@ -27,7 +27,6 @@ type Member struct {
 	Name string `json:"name"`
 }
 
-// Workspaces returns all workspaces, by name.
 func (r *Reader) Workspaces() (all []Workspace, err error) {
 	err = r.scan(`SELECT name FROM workspaces ORDER BY name`, func(s *sqlite3.Stmt) {
 		all = append(all, Workspace{Name: s.ColumnText(0), Shares: []string{}, Members: []Member{}})
@@ -70,17 +69,15 @@ func (e *Editor) SetWorkspace(name string, shares []string) error {
 	})
 }
 
-// HasWorkspace reports whether there is a workspace with a name.
 func (e *Editor) HasWorkspace(name string) (bool, error) {
 	return e.tx.Exists(`SELECT 1 FROM workspaces WHERE name = ?`, name)
 }
 
-// IsMember reports whether a project is in a workspace.
 func (e *Editor) IsMember(project string) (bool, error) {
 	return e.tx.Exists(`SELECT 1 FROM workspace_members WHERE project = ?`, project)
 }
 
-// Join makes a project a member of a workspace. If the project was in another workspace, it leaves that workspace.
+// Join makes a project a member of a workspace, and of no other.
 func (e *Editor) Join(workspace string, m Member) error {
 	if err := checkName(m.Name); err != nil {
 		return err
@@ -107,7 +104,6 @@ func (e *Editor) Join(workspace string, m Member) error {
 	})
 }
 
-// Leave takes a project out of its workspace.
 func (e *Editor) Leave(project string) error {
 	return e.reshare(func() error {
 		changed, err := e.tx.Exec(`DELETE FROM workspace_members WHERE project = ?`, project)
@@ -146,14 +142,12 @@ func (e *Editor) exec(query string, args ...any) error {
 	return err
 }
 
-// A view is a memory that another project sees.
 type view struct {
 	viewer string
 	memory int64
 }
 
-// reshare runs a change of a workspace, and logs which memories projects now see or no longer see, so that open
-// sessions learn it.
+// reshare logs which memories projects now see or no longer see, so that open sessions learn of the change.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {
@@ -185,7 +179,6 @@ func (e *Editor) reshare(change func() error) error {
 	return err
 }
 
-// views returns the memories that the projects of all workspaces share with each other.
 func (e *Editor) views() (map[view]chronicle.Memory, error) {
 	var members []string
 	all := map[view]chronicle.Memory{}

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// seen returns what a session of a project sees, as "1 NAMING of a".
 func seen(t *testing.T, s *store.Store, project string) (all []string) {
 	t.Helper()
 	m, err := s.Memories.Of(t.Context(), project, now)
@@ -21,7 +20,7 @@ func seen(t *testing.T, s *store.Store, project string) (all []string) {
 	return all
 }
 
-// told returns the changes of memories that a session of a project gets to see after the change with the number after.
+// The changes are those after the number after.
 func told(t *testing.T, s *store.Store, project string, after int64) (all []string, last int64) {
 	t.Helper()
 	changes, err := s.Memories.Changes(t.Context(), project, after)
@@ -32,8 +31,7 @@ func told(t *testing.T, s *store.Store, project string, after int64) (all []stri
 	return all, max(last, after)
 }
 
-// shared returns a store with the projects git:a and git:b, which share constraints, and git:c, which shares nothing.
-// The memories 1 and 2 belong to git:a, and 3 to git:c.
+// git:a and git:b share constraints, git:c shares nothing. The memories 1 and 2 belong to git:a, and 3 to git:c.
 func shared(t *testing.T) *store.Store {
 	t.Helper()
 	s := storetest.Open(t, t.TempDir())
@@ -58,7 +56,6 @@ func shared(t *testing.T) *store.Store {
 	return s
 }
 
-// moved changes the category and the content of a memory of git:a.
 func moved(id int64, category, content string) func(*memories.Editor) error {
 	return func(e *memories.Editor) error {
 		_, err := e.Update("git:a", id, func(m *chronicle.Memory) { m.Category, m.Content = category, content })
@@ -102,7 +99,7 @@ func TestMemberSeesWhatIsShared(t *testing.T) {
 	}
 }
 
-// If a directory becomes a repository, its project stays a member of the workspace, and is listed once.
+// The project of a directory that becomes a repository stays a member, and is listed once.
 func TestMembershipMovesWithTheProject(t *testing.T) {
 	s := shared(t)
 	for _, project := range []string{"git:e", "git:b"} {
@@ -115,7 +112,6 @@ func TestMembershipMovesWithTheProject(t *testing.T) {
 	}
 }
 
-// Only the project itself changes its memories.
 func TestMemberChangesNothingOfOthers(t *testing.T) {
 	s := shared(t)
 	assertIs(t, tryEdit(t, s, archive("git:b", 1)), memories.ErrUnknown)

@@ -11,18 +11,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A CacheLifeRow is the life of a model's cached prefixes, learned from reported usage. Zeros mean that
-// nothing has been learned yet.
+// A CacheLifeRow is the learned life of a model's cached prefixes. Zeros mean that nothing has been learned yet.
 type CacheLifeRow struct {
 	Provider string
 	Model    string
-	// LifeMS was learned at the time At (Unix ms). If Missed is true, misses shortened it. Otherwise a read
-	// lengthened it.
+	// LifeMS was learned at At (Unix ms). Missed means that misses shortened it, not that a read lengthened it.
 	LifeMS int64
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. The shortest pause before one of
-	// these misses was LeastMS. The longest pause was MostMS.
+	// Misses counts the misses since the last read that contradicted them. LeastMS and MostMS are the shortest and
+	// the longest pause before one.
 	Misses          int
 	LeastMS, MostMS int64
 }
@@ -33,8 +31,7 @@ var cacheLifeSelectSQL string
 //go:embed query/cachelife_upsert.sql
 var cacheLifeUpsertSQL string
 
-// CacheLife returns the learned life of a model's cached prefixes. If nothing
-// has been learned, its fields are zero.
+// CacheLife returns the learned life of a model's cached prefixes.
 func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
 	r := CacheLifeRow{Provider: provider, Model: model}
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
@@ -49,7 +46,6 @@ func (s *Models) CacheLife(ctx context.Context, provider, model string) (CacheLi
 	return r, nil
 }
 
-// SaveCacheLife replaces the learned life of a model's cached prefixes.
 func (s *Models) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(cacheLifeUpsertSQL,

@@ -33,7 +33,7 @@ var limitsSelectSQL string
 //go:embed query/limits_upsert.sql
 var limitsUpsertSQL string
 
-// Limits returns the known limits of a model. If there are none, found is false.
+// Limits returns the known limits of a model. found is false without any.
 func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		limits, found, err = readLimits(c, provider, model)
@@ -58,7 +58,6 @@ func (s *Models) Priced(ctx context.Context) (all [][2]string, err error) {
 	return all, nil
 }
 
-// SaveLimits replaces the known limits of a model.
 func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(limitsUpsertSQL,
@@ -72,8 +71,8 @@ func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	return nil
 }
 
-// View returns the known limits of a model in the database in dir, which a host may have open. If there are none, they are
-// zero. See file.View for the errors.
+// View returns the known limits of a model in the database in dir, or zeros. A host may have the database open. See
+// file.View for the errors.
 func View(ctx context.Context, dir, provider, model string) (limits LimitsRow, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		limits, _, err = readLimits(c, provider, model)

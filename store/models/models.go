@@ -10,11 +10,9 @@ import (
 // Models holds the host's experience with models: limits, windows, cache lives and token ratios.
 type Models struct{ db *database.DB }
 
-// In returns the models in a database.
 func In(db *database.DB) *Models { return &Models{db} }
 
-// Forget deletes the rows of a model if no session uses the model, and if the host has learned nothing about it since a
-// given time (before, in Unix ms).
+// Forget deletes a model that no session uses and about which nothing was learned since before (Unix ms).
 func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

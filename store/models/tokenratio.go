@@ -11,7 +11,7 @@ import (
 )
 
 // A TokenRatioRow says how many tokens a model's provider counts for one token of the host's count, for example 1.4.
-// Samples is the number of reported usages from which it was learned. At is the time of the newest sample, in Unix ms.
+// Samples counts the usages behind this ratio. At is the time of the newest, in Unix ms.
 type TokenRatioRow struct {
 	Provider string
 	Model    string
@@ -20,7 +20,7 @@ type TokenRatioRow struct {
 	At       int64
 }
 
-// TokenRatio returns the learned ratio of a model. If nothing has been learned, found is false.
+// TokenRatio returns the learned ratio of a model. found is false without any.
 func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `
@@ -38,7 +38,6 @@ func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r Toke
 	return r, found, nil
 }
 
-// SaveTokenRatio replaces the learned ratio of a model.
 func (s *Models) SaveTokenRatio(ctx context.Context, r TokenRatioRow) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

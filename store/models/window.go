@@ -11,16 +11,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A WindowRow holds what refused and accepted prompts show about a model's window. A zero field means that
-// there was no such prompt.
+// A WindowRow holds what refused and accepted prompts show about a model's window. A zero field means that there was
+// no such prompt.
 type WindowRow struct {
 	Provider string
 	Model    string
 	// OverflowTokens is the limit that the provider named when it refused a prompt at OverflowAt (Unix ms).
 	OverflowTokens int
 	OverflowAt     int64
-	// AcceptedTokens is the size of the largest prompt that the provider has accepted since then, and
-	// AcceptedAt is its time.
+	// AcceptedTokens is the largest prompt that the provider has accepted since then, and AcceptedAt its time.
 	AcceptedTokens int
 	AcceptedAt     int64
 }
@@ -31,7 +30,7 @@ var windowSelectSQL string
 //go:embed query/window_upsert.sql
 var windowUpsertSQL string
 
-// Window returns the observations about a model's window. If there are none, they are zero.
+// Window returns the observations about a model's window.
 func (s *Models) Window(ctx context.Context, provider, model string) (WindowRow, error) {
 	w := WindowRow{Provider: provider, Model: model}
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
@@ -46,7 +45,6 @@ func (s *Models) Window(ctx context.Context, provider, model string) (WindowRow,
 	return w, nil
 }
 
-// SaveWindow replaces the observations about a model's window.
 func (s *Models) SaveWindow(ctx context.Context, w WindowRow) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(windowUpsertSQL,

@@ -15,12 +15,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Provider is the name of the provider in the summary of each marker of the host. By this name the host recognises its
-// markers, even in a copy of a session.
+// By this provider of a marker's summary, the host recognises its markers, even in a copy of a session.
 const Provider = "magicctx"
 
-// Placeholder is the text of a marker's summary. It never changes, so that a marker that is set again has the
-// same rows. The model reads it only while no host is running.
+// Placeholder is the text of a marker's summary. A constant text gives a marker that is set again the same rows. The
+// model reads it only while no host is running.
 const Placeholder = "The conversation up to here is summarised by magicctx, which is not running now."
 
 // newestMigration is the newest migration of OpenCode 1.18.33.
@@ -30,17 +29,16 @@ const newestMigration = "20260622202450_simplify_session_input"
 var (
 	// ErrShape: the database does not have the tables of OpenCode 1.18.33.
 	ErrShape = errors.New("OpenCode's database has not the shape of OpenCode 1.18.33, so no compaction markers are set; switch compaction_markers off, or use that version")
-	// ErrGone: the message is gone, or every prompt of the user up to it is gone.
+	// ErrGone: the message is gone, or all prompts up to it are gone.
 	ErrGone = errors.New("the message is gone")
 	// ErrCompacted: OpenCode itself has compacted the session at this place.
 	ErrCompacted = errors.New("OpenCode itself has compacted the session there")
-	// ErrUnanswered: no finished answer follows this place. OpenCode would treat the marker as a request to
-	// compact, and compact the session.
+	// ErrUnanswered: no finished answer follows this place. OpenCode would treat the marker as a request to compact.
 	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
-// A Marker names the rows of a compaction marker. As long as they exist, OpenCode's array begins with the
-// boundary, which is a prompt of the user.
+// A Marker names the rows of a compaction marker. Because of them, OpenCode's array begins with the boundary, a
+// prompt of the user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`
@@ -48,8 +46,8 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the user's newest prompt up to and including the message with this id (through).
-// In the same transaction, it removes the session's earlier marker. docs/markers.md lists the rows.
+// Mark sets the marker of a session at the user's newest prompt up to the message with the id through. In the same
+// transaction, it removes the session's earlier marker. docs/markers.md lists the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -67,8 +65,6 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 	return m, nil
 }
 
-// Unmark removes the host's markers from a session, or from all sessions if session is empty. It returns how many there
-// were. It works with every version of OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)
@@ -80,11 +76,10 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 	return removed, nil
 }
 
-// Markers returns the host's markers in a session. If one of a marker's rows is missing, the id of that row is empty.
+// Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls do in one transaction, so other programs see either all of its changes or none. The database
-// must exist.
+// write calls do in one transaction on a database that exists.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
@@ -107,7 +102,7 @@ func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err 
 	return nil
 }
 
-// shape lists the columns of each table to which a marker is written, as "name type isNotNull isPrimaryKey".
+// Each column is "name type isNotNull isPrimaryKey".
 var shape = map[string]string{
 	"message": "id text 0 1, session_id text 1 0, time_created integer 1 0, time_updated integer 1 0, data text 1 0",
 	"part":    "id text 0 1, message_id text 1 0, session_id text 1 0, time_created integer 1 0, time_updated integer 1 0, data text 1 0",
@@ -147,7 +142,6 @@ var (
 	markersSQL string
 )
 
-// insert writes the rows of a marker.
 func insert(c *sqlite3.Conn, session, through string) (m Marker, err error) {
 	var boundary, directory string
 	var at int64
@@ -226,7 +220,7 @@ type (
 	}
 )
 
-// summaryOf returns a finished compaction answer to the prompt boundary.
+// A marker looks like a finished compaction.
 func summaryOf(boundary, directory string, at int64) summary {
 	return summary{
 		Role: "assistant", ParentID: boundary, Summary: true, Finish: "stop", Mode: "compaction", Agent: "compaction",
@@ -234,9 +228,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". Its hexadecimal digits are
-// the low 48 bits of ms · 4,096 + counter. 14 letters follow. They are computed from the place of the marker,
-// so that a marker that is set twice has the same ids.
+// An id in OpenCode's form is for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal digits are the low 48
+// bits of ms · 4,096 + counter. The 14 letters come from the place of the marker, so that a marker that is set twice
+// has the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))
@@ -249,7 +243,6 @@ func id(prefix string, ms int64, counter int, session, boundary string) string {
 	return fmt.Sprintf("%s_%012x%s", prefix, (ms*4096+int64(counter))&(1<<48-1), suffix)
 }
 
-// markers returns the host's markers in a session, or in all sessions if session is empty.
 func markers(c *sqlite3.Conn, session string) (all []Marker, err error) {
 	isThere := false // a new database of OpenCode 2 does not have the table
 	err = file.Scan(c, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'message'`, func(*sqlite3.Stmt) { isThere = true })

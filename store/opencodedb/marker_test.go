@@ -18,8 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// conversation returns n messages of user and model in turn, beginning with the user. Message i has the key
-// mi and the time 1000·i.
+// conversation returns n messages of user and model in turn. Message i has the key mi and the time 1000·i.
 func conversation(n int) (all []json.Value) {
 	for i := 1; i <= n; i++ {
 		role, more := "user", ""
@@ -33,7 +32,6 @@ func conversation(n int) (all []json.Value) {
 	return all
 }
 
-// rows returns all rows of messages and parts, in order.
 func rows(t testing.TB, path string) (all []string) {
 	t.Helper()
 	err := file.ReadOnly(context.Background(), path, func(c *sqlite3.Conn) error {
@@ -51,8 +49,8 @@ func rows(t testing.TB, path string) (all []string) {
 	return all
 }
 
-// array returns the keys of OpenCode's array: from the newest message back to the newest
-// prompt that holds a compaction part and has a finished summary.
+// OpenCode's array reaches from the newest message back to the newest prompt with a compaction part and a finished
+// summary.
 func array(t testing.TB, path, session string) (keys []string) {
 	t.Helper()
 	type row struct {
@@ -85,7 +83,6 @@ func array(t testing.TB, path, session string) (keys []string) {
 	return keys
 }
 
-// A marker has the same rows as a compaction of OpenCode 1.18.33.
 func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())
 	db.Add("ses_1", conversation(8))
@@ -128,8 +125,7 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	}
 }
 
-// Wherever a marker is set, OpenCode's array begins at this place or before it. A session has only one marker at a
-// time, and removing it restores each byte.
+// Removing a marker restores each byte.
 func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		db := rawhistorytest.NewOpenCode(t, t.TempDir())
@@ -162,7 +158,6 @@ func TestMarkersAreMovedAndRemoved(t *testing.T) {
 	})
 }
 
-// If the database has unexpected tables, Mark fails and writes nothing.
 func TestMarkRefusesAnotherShape(t *testing.T) {
 	for name, sql := range map[string]string{
 		"a newer OpenCode":  `INSERT INTO migration VALUES ('20990101000000_later', 1)`,
@@ -183,7 +178,6 @@ func TestMarkRefusesAnotherShape(t *testing.T) {
 	}
 }
 
-// Mark writes nothing where OpenCode would misread a marker, and never creates a database.
 func TestMarkRefusesABadPlace(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())
 	db.Add("ses_1", conversation(8))

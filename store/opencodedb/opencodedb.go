@@ -16,8 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// maxMessage is the largest message that Raw returns, in bytes. OpenCode's largest messages contain images as
-// base64, of at most some ten megabytes.
+// Raw returns messages of at most this size in bytes. OpenCode's largest messages have images of some ten megabytes.
 const maxMessage = 64 << 20
 
 // busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for the host's writes.
@@ -36,10 +35,10 @@ var (
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
-	// prepared are the statements that read one message, by their texts. Preparing them takes longer than running them.
+	// The key of a statement is its text. Preparing a statement takes longer than running it.
 	prepared map[string]*sqlite3.Stmt
-	// missing holds the columns that the database lacks, by the version of OpenCode to which they belong. A database
-	// may have the columns of both versions, because version 2 does not remove the tables of version 1.
+	// missing holds the columns that the database lacks, by the version of OpenCode. Version 2 does not remove the
+	// tables of version 1.
 	missing map[int][]string
 }
 
@@ -50,8 +49,8 @@ type Row struct {
 	IsSummary bool
 }
 
-// Read calls read with the database at path, which must exist. The DB is valid until read returns. OpenCode
-// may run and write meanwhile. Read fails with ErrBusy or ErrForeign, or with an error of read.
+// Read calls read with the database at path, which must exist. OpenCode may run and write meanwhile. Read fails with
+// ErrBusy or ErrForeign, or with an error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
@@ -78,8 +77,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns finds out which version's tables the database has. If it has the tables of neither version, checkColumns
-// fails.
+// checkColumns fails if the database has the tables of neither version.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)
@@ -95,16 +93,13 @@ func (db *DB) checkColumns() error {
 	return cmp.Or(err, db.foreign(1))
 }
 
-// has reports whether the database has the tables of a version of OpenCode.
 func (db *DB) has(version int) bool { return len(db.missing[version]) == 0 }
 
-// foreign is the error for a database without the tables of a version of OpenCode.
 func (db *DB) foreign(version int) error {
 	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
 
-// explain adds to an error of SQLite the error for which callers test. If ctx ends a wait, SQLite reports it
-// as busy or as interrupted, so explain also adds the error of ctx.
+// SQLite reports a wait that ctx has ended as busy or as interrupted, so explain adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
@@ -118,8 +113,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// HasSession reports whether the database holds a session of version 1. The betas of version 2 keep their sessions in
-// the same table, but their messages in another table.
+// HasSession reports whether the database holds a session of version 1. The betas of version 2 share the table of
+// sessions, but not the table of messages.
 func (db *DB) HasSession(session string) (found bool, err error) {
 	if !db.has(1) {
 		return false, nil
@@ -152,8 +147,8 @@ var (
 	partsSQL string
 )
 
-// Raw returns a message of version 1 as OpenCode passes it to its message hook. If the message's row is not a JSON object,
-// Raw returns nil. It leaves out parts that are not JSON objects.
+// Raw returns a message of version 1 as OpenCode passes it to its message hook, without parts that are not JSON
+// objects. It returns nil if the message's row is not one.
 func (db *DB) Raw(session, id string) (json.Value, error) {
 	var size int64
 	if err := db.scan(sizeSQL, id, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }); err != nil {
@@ -193,13 +188,12 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	return b.Bytes(), nil
 }
 
-// isObject reports whether data is a JSON object. SQLite could check this, too, but takes several times as long.
+// SQLite could check this, too, but takes several times as long.
 func isObject(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 0 && data[0] == '{' && json.IsValid(data)
 }
 
-// scan runs a query about one message, and calls row for each row.
 func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	stmt, ok := db.prepared[query]
 	if !ok {
@@ -218,8 +212,7 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
-// withIDs returns a JSON object with more members. members are names and values in turn. withIDs is needed because
-// OpenCode stores the ids of an object only in other columns of the row.
+// OpenCode stores the ids of an object only in other columns of the row. members are names and values in turn.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Session is a session of the database.
 type Session struct {
 	ID, Directory string
 	// Stamp changes if the session changes.
@@ -25,8 +24,8 @@ var (
 	sessionsOfTwoSQL string
 )
 
-// Sessions returns the sessions of version 1 and of version 2, each list with the most recently used session first. If
-// version 2 continues a session of version 1, the session is only in the list of version 2.
+// Sessions returns the sessions of both versions, most recently used first. A session that version 2 continues is
+// only in two.
 func (db *DB) Sessions() (one, two []Session, err error) {
 	if db.has(2) {
 		query := sessionsOfTwoSQL

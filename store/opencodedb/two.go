@@ -10,18 +10,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A RowOfTwo identifies one row in the table of messages of OpenCode 2.
 type RowOfTwo struct {
 	ID string
-	// Type is the kind of the message, for example "user" or "assistant".
+	// Type is the kind of the message, for example "user".
 	Type string
-	// IsOfOne means that the session began under version 1, and that version 1 has stored the message, too. The copy of
-	// version 2 has the same id. It lacks content that version 2 cannot show, for example pruned output.
+	// IsOfOne means that version 1 has stored the message, too, before version 2 continued the session. The copy of
+	// version 2 has the same id, and lacks content that version 2 cannot show, for example pruned output.
 	IsOfOne bool
 }
 
-// IsRelease reports whether a release of OpenCode 2 has made the database. The betas before it used other
-// tables and other sentences.
+// IsRelease reports whether a release of OpenCode 2 has made the database. The betas used other tables and other
+// sentences.
 func (db *DB) IsRelease() (isRelease bool, err error) {
 	err = file.Scan(db.conn, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_v2'`, func(*sqlite3.Stmt) { isRelease = true })
 	return isRelease, err
@@ -63,8 +62,7 @@ func (db *DB) MessagesOfTwo(session string) (rows []RowOfTwo, err error) {
 	return rows, nil
 }
 
-// RawOfTwo returns the data of a message of version 2, without its id and kind. If the data is not a JSON
-// object, RawOfTwo returns nil.
+// RawOfTwo returns the data of a message of version 2, without id and kind, or nil if it is not a JSON object.
 func (db *DB) RawOfTwo(id string) (data json.Value, err error) {
 	var size int64
 	const ofRow = ` FROM session_message WHERE id = ?`

@@ -15,7 +15,6 @@ import (
 // ErrUnknown says that the database has no unit with a tag.
 var ErrUnknown = errors.New("the piece is not stored yet")
 
-// Pieces are the pieces of all sessions.
 type Pieces struct{ DB *database.DB }
 
 //go:embed query/edits_delete.sql
@@ -29,8 +28,7 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep stores since when (Unix ms) the user keeps the units with these tags. since is 0 if the user no longer keeps
-// them. Keep deletes the queued drops of kept units.
+// Keep stores since when (Unix ms) the user keeps these units, 0 for no longer. Kept units lose their queued drops.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {
@@ -79,7 +77,7 @@ func (p Pieces) Kept(ctx context.Context, harness, session string) (all []Kept, 
 	return all, nil
 }
 
-// Commit takes back the edits of restored units, and records that released units are no longer kept. It runs in the
+// Commit takes back the edits of restored units, and stores that released units are no longer kept. It runs in the
 // transaction of a pass.
 func Commit(tx *database.Tx, harness, session string, restored, released []int) error {
 	for _, tag := range restored {

@@ -34,21 +34,20 @@ var (
 // A DB is the plugin's database as it is at one moment. The plugin may write in the meantime.
 type DB struct {
 	Version int
-	// Tables are sorted by name. Tables for full-text search are left out.
+	// Tables are sorted by name. Those for full-text search are left out.
 	Tables []Table
-	// Views are the names of the views. They are not read, because the query of a view could run for ever.
+	// Views are not read, because a view's query could run for ever.
 	Views   []string
 	conn    *sqlite3.Conn
 	columns map[string][]string // by table
 }
 
-// A Table is a table with the number of its rows.
 type Table struct {
 	Name string
 	Rows int
 }
 
-// Read calls read with the database at path. It fails with an fs.ErrNotExist, ErrForeign, ErrVersion, an error of the
+// Read calls read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error of the
 // file, or an error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := func() error {
@@ -138,8 +137,8 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls row for each row of a table with the given columns, until row fails. A missing column is NULL. rest is the
-// end of the query, for example "ORDER BY id".
+// Each calls row for each row of a table, until row fails. A missing column is NULL. rest ends the query, for example
+// "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil
@@ -164,7 +163,7 @@ func (db *DB) Each(table string, columns []string, rest string, row func(*Row) e
 // A Row is a row of a table.
 type Row struct {
 	stmt *sqlite3.Stmt
-	// IsBad means that a value that was read has another type than the plugin gives it, or is too large.
+	// IsBad means that a value has an unexpected type or is too large.
 	IsBad bool
 }
 

@@ -1,4 +1,4 @@
--- If a unit was a skeleton before it was dropped, it has two edits. The stronger one counts.
+-- A skeleton that was dropped later has two edits. The stronger one counts.
 SELECT u.tag, u.kind, u.tool, u.tokens, u.input_tokens, u.unit_key, u.message_key, e.kind, e.pass, e.payload, p.at, p.cause
 FROM edits AS e
 JOIN units AS u USING (harness, session_id, tag)

@@ -1,5 +1,4 @@
--- If the head covers a message, this selects the pinned prompts, and the pass whose head was the first to cover the
--- message.
+-- For a covered message: the pinned prompts, and the first pass whose head covers the message.
 SELECT h.pinned, r.pass, p.at, p.cause
 FROM heads AS h
 LEFT JOIN removals AS r ON r.harness = h.harness AND r.session_id = h.session_id AND r.rule = 'summaries' AND r.through >= ?3

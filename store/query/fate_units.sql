@@ -1,5 +1,4 @@
--- The strongest edit of each unit of a message. "withhold", "skeleton" and "drop" remove content. In this order, each
--- is stronger than the one before.
+-- The strongest edit of each unit of a message: "withhold", "skeleton", "drop", in rising strength, remove content.
 SELECT u.tag, u.kind, u.tool, e.kind, e.payload, e.pass, p.at, p.cause
 FROM units AS u
 LEFT JOIN edits AS e ON e.harness = u.harness AND e.session_id = u.session_id AND e.tag = u.tag

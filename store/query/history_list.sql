@@ -1,4 +1,4 @@
--- The sessions that have compartments, the newest compartment first. The weights are the same as in history_counts.sql.
+-- The newest compartment comes first. The weights are those of history_counts.sql.
 SELECT
 	s.harness, s.session_id, s.title, s.directory,
 	count(*),

@@ -12,34 +12,29 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// How long the store keeps its rows. docs/retention.md explains it to users.
 const (
 	KeptSession = store.KeptSession
-	// KeptReply is how long the answer to a tool call is kept. The answer is needed if the harness repeats the call
-	// after a crash.
+	// KeptReply is how long the answer to a tool call is kept, for a harness that repeats the call after a crash.
 	KeptReply = 30 * 24 * time.Hour
-	// KeptModel is how long a model stays known after the last session that used it was deleted.
+	// KeptModel is how long a model stays known after its last session was deleted.
 	KeptModel = 365 * 24 * time.Hour
 )
 
-// forgottenRows bounds how many rows of a table one transaction deletes, because a pass of another session
-// may wait for it.
+// A transaction deletes at most this number of rows, because a pass of another session may wait for it.
 const forgottenRows = 500
 
-// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must agree that something has
-// expired. Until then, the data stays in the database, and can be used as before. So a wrong clock leads to no
-// deletion, unless the clock stays wrong for two weeks of use.
+// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must find data expired before
+// it is deleted. So a wrong clock deletes nothing, unless it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
-// tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
+// A host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records that a tidy looks for expired data now (Unix ms). Data counts as expired only if earlier tidies
-// have found it expired too. Tidied returns the time of the oldest tidy that must agree, or 0 if there were too
-// few.
+// Tidied records a tidy at now (Unix ms), and returns the time of the oldest tidy that must agree, or 0 if there were
+// too few.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so sessions that were
-// in use at that time have not expired. If the clock goes back, the tidies with a later time are forgotten.
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so sessions that were in
+// use then have not expired. If the clock goes back, the later tidies are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
@@ -63,8 +58,8 @@ func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err e
 	return agreed, nil
 }
 
-// expiredSQL selects sessions that were not used since ?1. It leaves out the parent of a live session, and the original
-// of a live fork. A fork has a copy of its original's first unit with a fingerprint, under the same fingerprint.
+// expiredSQL selects sessions that were not used since ?1, except the parent of a live session and the original of a
+// live fork. A fork has a copy of its original's first unit with the same fingerprint.
 const expiredSQL = `
 	SELECT s.harness, s.session_id
 	FROM sessions AS s
@@ -83,8 +78,7 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were not used since a given time (before, in Unix ms) and that no recently
-// used session needs.
+// Expired returns the sessions that were not used since before (Unix ms) and that no recently used session needs.
 func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {
@@ -97,8 +91,7 @@ func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Ke
 	return keys, nil
 }
 
-// rowsOfSession are the tables with rows of a session, and the key of a row within its session. The edits of a unit come
-// before the unit.
+// Each table has the key of a row within its session. The edits of a unit come before the unit.
 var rowsOfSession = []struct{ table, key string }{
 	{"edits", "tag"},
 	{"queued_drops", "tag"},
@@ -118,9 +111,9 @@ const forgetRowsSQL = `
 	DELETE FROM %[1]s WHERE harness = ?1 AND session_id = ?2 AND (%[2]s) IN (
 		SELECT %[2]s FROM %[1]s WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`
 
-// ForgetSome deletes some rows of a session in one short transaction, if the session was not used since a given time
-// (before, in Unix ms). isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
-// must make sure that no pass of the session runs from the first call to the last.
+// ForgetSome deletes some rows of a session in one short transaction, unless the session was used since before (Unix
+// ms). isDone means that nothing is left, or that the session was used. From the first call to the last, no pass of
+// the session may run.
 func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
 	isGone := false
 	err = s.Update(ctx, func(tx *database.Tx) error {
@@ -149,8 +142,7 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 	return isDone, nil
 }
 
-// ForgetReplies deletes some of the answers to tool calls that are older than a given time (before, in Unix ms). If
-// none of these is left, isDone is true.
+// ForgetReplies deletes some answers to tool calls from before a time (Unix ms). isDone means that none is left.
 func ForgetReplies(ctx context.Context, s *store.Store, before int64) (isDone bool, err error) {
 	var old [][3]string
 	err = s.View(ctx, func(c *sqlite3.Conn) error {

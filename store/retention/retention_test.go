@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// rowsOf counts the rows of a session in every table that has rows of sessions.
 func rowsOf(t *testing.T, s *store.Store, key store.Key) (total int, largest int) {
 	t.Helper()
 	storetest.Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {
@@ -32,8 +31,7 @@ func rowsOf(t *testing.T, s *store.Store, key store.Key) (total int, largest int
 	return total, largest
 }
 
-// Fixed bug: if no host was running when the harness deleted a session, the session stayed in the database for ever
-// with all its units.
+// Fixed bug: a session that the harness deleted while no host was running stayed for ever with all its units.
 func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	today := time.UnixMilli(storetest.Now).Add(retention.KeptSession + time.Hour)
@@ -63,7 +61,6 @@ func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	}
 }
 
-// Anything that a live session still needs does not expire.
 func TestB10LiveSessionsKeepTheirRows(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	long := time.UnixMilli(storetest.Now)

@@ -22,13 +22,11 @@ import (
 // Now is the time of the clock that Open gives to its store.
 const Now = 1_790_000_000_000
 
-// The session of Commit, with its directory.
 const (
 	Directory = "/home/u/project"
 	Project   = "git:4b825dc"
 )
 
-// Key is the session of Commit.
 var Key = store.Key{Harness: "opencode", Session: "ses_1"}
 
 // Open opens the store in dir with a clock that the test moves, and closes it when the test ends.
@@ -40,10 +38,8 @@ func Open(t testing.TB, dir string) *store.Store {
 	return s
 }
 
-// Advance moves the clock of a store.
 func Advance(s *store.Store, d time.Duration) { s.Clock.(*clock.Manual).Advance(d) }
 
-// Must ends the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -51,7 +47,6 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Same fails the test if two values differ.
 func Same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -59,7 +54,6 @@ func Same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// Exec runs one statement in a transaction.
 func Exec(t testing.TB, s *store.Store, query string, args ...any) {
 	t.Helper()
 	Must(t, s.Update(t.Context(), func(tx *database.Tx) error {
@@ -68,7 +62,7 @@ func Exec(t testing.TB, s *store.Store, query string, args ...any) {
 	}))
 }
 
-// Commit returns pass number n of the session Key. It brings one unit.
+// Commit returns pass number n of the session Key. The pass brings one unit.
 func Commit(n int) store.PassCommit {
 	return store.PassCommit{
 		Session: store.SessionRow{
@@ -82,8 +76,8 @@ func Commit(n int) store.PassCommit {
 
 func unitKey(tag int) string { return fmt.Sprint("prt_", tag) }
 
-// Used stores a session whose only pass was at a time, with units and a row in most tables of a session. first is the
-// fingerprint of its first unit.
+// Used stores a session whose only pass was at a time, with a row in most tables. first is the fingerprint of its
+// first unit.
 func Used(t *testing.T, s *store.Store, id, parent string, at time.Time, units int, first int64) store.Key {
 	t.Helper()
 	s.Clock.(*clock.Manual).Set(at.UnixMilli())
@@ -108,7 +102,6 @@ func Used(t *testing.T, s *store.Store, id, parent string, at time.Time, units i
 	return c.Session.Key
 }
 
-// publishMany stores a memory and one compartment for each unit, and stages the same number of compartments.
 func publishMany(t *testing.T, s *store.Store, key store.Key, units int) {
 	t.Helper()
 	acquired, err := s.Leases.Acquire(t.Context(), store.HistorianOf(key), "run-1")
@@ -136,7 +129,6 @@ func TablesOfSessions(t *testing.T, c *sqlite3.Conn) (tables []string) {
 	return tables
 }
 
-// Rows returns all rows of all tables.
 func Rows(t testing.TB, s *store.Store) (rows []string) {
 	t.Helper()
 	Must(t, s.View(t.Context(), func(c *sqlite3.Conn) error {

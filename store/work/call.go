@@ -12,11 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Calls are the questions that agents have asked. They stay when a session and its runs are deleted, because the money
-// is spent.
+// Calls are the questions of agents. They outlive their sessions and runs, because the money is spent.
 type Calls struct{ db *database.DB }
 
-// NewCalls returns the calls in a database.
 func NewCalls(db *database.DB) *Calls { return &Calls{db} }
 
 //go:embed query/call_insert.sql
@@ -33,7 +31,7 @@ const (
 	Others    = "others"
 )
 
-// A Cap bounds the calls of a project since a given time. Money is in billionths of a dollar.
+// A Cap bounds a project's calls since a time. Money is in billionths of a dollar.
 type Cap struct {
 	Agents        string // whose calls count: Historian, Others, or "" for all agents
 	Money, Tokens int64
@@ -43,10 +41,9 @@ type Cap struct {
 // A Spent is the cost of calls that counts for a budget.
 type Spent struct{ Money, Tokens int64 }
 
-// Dollars returns the money in $.
 func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }
 
-// An OverBudget says that a call could exceed a cap. Spent is what the cap counts so far, and Needs is the worst case of
+// An OverBudget says that a call could exceed a cap. Spent is the sum of the cap so far, and Needs the worst case of
 // the call.
 type OverBudget struct {
 	Cap          Cap
@@ -55,9 +52,9 @@ type OverBudget struct {
 
 func (e *OverBudget) Error() string { return "the budget is used up" }
 
-// Reserve books the worst case of a call that is about to begin, and returns the number of the call. If the call could
-// exceed a cap, the error is an *OverBudget, and nothing is booked. If holder does not have the lease of its run, the
-// error is ErrLeaseLost. The store itself sets the time and the project.
+// Reserve books the worst case of a call that is about to begin, and returns its number. If the call could exceed a
+// cap, the error is an *OverBudget, and nothing is booked. Without the run's lease, the error is ErrLeaseLost. Time
+// and project are set here.
 func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.Call, needs Spent, caps []Cap) (id int64, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -91,7 +88,7 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 	return id, nil
 }
 
-// SetStopped stores why the budget has refused a call of a work, as a JSON object. The next reserved call deletes it.
+// SetStopped stores why the budget has refused a call, as a JSON object, until the next reserved call.
 func (s *Calls) SetStopped(ctx context.Context, w Work, stop string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error { return setStopped(tx, w, stop) })
 	if err != nil {
@@ -118,8 +115,8 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 }
 
 // Settle books the cost of a call. If the exact cost is unknown, c.Reserved is its upper bound. If no model has read
-// the question, nothing was used, and Settle deletes the call. A call that is never settled, for example because the
-// host has crashed, stays at its worst case.
+// the question, Settle deletes the call. A call that is never settled, for example after a crash, stays at its worst
+// case.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {
@@ -143,7 +140,6 @@ func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted 
 	return nil
 }
 
-// projectOf returns the identity of the project of a subject, or "" if it is not known.
 func projectOf(scan func(string, func(*sqlite3.Stmt), ...any) error, s Subject) (project string, err error) {
 	if s.Project != "" {
 		return s.Project, nil
@@ -153,7 +149,7 @@ func projectOf(scan func(string, func(*sqlite3.Stmt), ...any) error, s Subject) 
 	return project, err
 }
 
-// A PromptSum is the size of a project's own prompts to one model, in tokens.
+// A PromptSum is the size of a project's prompts to one model, in tokens.
 type PromptSum struct {
 	Provider, Model              string
 	Input, CacheRead, CacheWrite int
@@ -162,8 +158,8 @@ type PromptSum struct {
 //go:embed query/prompt_sums.sql
 var promptSumsSQL string
 
-// Prompts sums up the prompts of a subject's project since a given time (Unix ms), by model. It leaves out the answers,
-// because the journal does not have their sizes.
+// Prompts sums up the prompts of a subject's project since a time (Unix ms), by model. The journal lacks the sizes of
+// answers.
 func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []PromptSum, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		scan := func(query string, row func(*sqlite3.Stmt), args ...any) error {
@@ -195,8 +191,7 @@ func (s *Calls) Forget(ctx context.Context, before int64) error {
 	return nil
 }
 
-// Credit adds the numbers of published compartments, memories and findings to the last call of a run. If the run has
-// asked no model, Credit does nothing.
+// Credit adds published compartments, memories and findings to the last call of a run, if there is one.
 func Credit(tx *database.Tx, holder string, compartments, memories, findings int) error {
 	_, err := tx.Exec(`
 		UPDATE agent_calls
@@ -208,7 +203,7 @@ func Credit(tx *database.Tx, holder string, compartments, memories, findings int
 	return nil
 }
 
-// View returns the calls in the database in dir since a given time (Unix ms), oldest first, and the runs of the dreamer,
+// View returns the calls in the database in dir since a time (Unix ms), oldest first, and the runs of the dreamer,
 // newest first. A host may have the database open. See file.View for the errors.
 func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, runs []chronicle.Report, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {

@@ -13,46 +13,41 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A run of an agent holds the lease of its work, so that two runs never do the same work. If a run hangs, it loses its
-// lease after LeaseTerm, and another run may begin. If the first run still publishes after that, the store refuses its
-// publication.
+// A run holds the lease of its work, so that two runs never do the same work. A run that hangs loses its lease after
+// LeaseTerm, another run may begin, and the store refuses a publication of the first.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
 )
 
 var (
-	// ErrLeaseLost means that a run no longer holds the lease of its work, because it did not renew the lease in time
-	// or because the session was deleted. The store has written nothing. The run must end, and a new run may acquire
-	// the lease.
+	// ErrLeaseLost means that a run did not renew its lease in time, or that the session was deleted. Nothing is
+	// written. The run must end, and a new one may begin.
 	ErrLeaseLost = errors.New("the run's lease is lost")
-	// ErrStale means that the history has changed since the run began: a revert removed messages that the run has read,
-	// or other compartments were stored. The store has written nothing. A new run must begin with the present history.
+	// ErrStale means that the history has changed since the run began: a revert removed messages that the run has
+	// read, or other compartments were stored. Nothing is written. A new run must begin with the present history.
 	ErrStale = errors.New("the history has changed since the run began")
 )
 
 //go:embed query/lease_acquire.sql
 var leaseAcquireSQL string
 
-// Leases are the leases of the agents' work.
 type Leases struct {
 	db   *database.DB
 	term time.Duration
 }
 
-// NewLeases returns the leases in a database.
 func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
-// Hold makes each lease last until it is released. A replay calls it before its first run, because the clock
-// of a replay jumps, so a run cannot renew its lease in time.
+// Hold makes each lease last until it is released. The clock of a replay jumps, so a run cannot renew its lease in
+// time.
 func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// Acquire takes the lease of a work for holder, which is a unique name of one run. If another run holds the
-// lease, or if the session is unknown, acquired is false. A holder that acquires its own lease again prolongs
-// it.
+// Acquire takes the lease of a work for holder, the unique name of one run. acquired is false if another run holds
+// the lease, or if the session is unknown. A holder can prolong its own lease.
 func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -69,8 +64,7 @@ func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired b
 	return acquired, nil
 }
 
-// Renew prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
-// must end.
+// Renew prolongs the lease of holder by LeaseTerm. Without the lease, isHeld is false and the run must end.
 func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -88,7 +82,7 @@ func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool,
 	return isHeld, nil
 }
 
-// Release releases the lease of holder. If another run holds the lease, nothing happens.
+// Release releases the lease of holder, and no other.
 func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`
@@ -104,8 +98,8 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// CheckLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if,
-// since the lease was acquired, a revert has removed a given message (last is its ordinal).
+// CheckLease fails with ErrLeaseLost if holder does not have the lease. It fails with ErrStale if a revert has
+// removed the message with the ordinal last since the lease was acquired.
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`
@@ -125,8 +119,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Only one process can have the store open, so no run exists while the store is being
-// opened. ReleaseAll reads first, so that Open need not wait for the write lock if there is no lease to release.
+// ReleaseAll releases all leases. While a store is being opened, no run exists. ReleaseAll reads first, so that Open
+// need not wait for the write lock without a lease.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -11,20 +11,18 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The results of a run. If a run found nothing to do, its result is Noop.
+// The results of a run. Noop means that there was nothing to do.
 const (
 	Success = "success"
 	Failed  = "failed"
 	Noop    = "noop"
 )
 
-// keptRuns is how many runs of a work the store keeps. docs/retention.md states this for users.
+// docs/retention.md states keptRuns for users.
 const keptRuns = 200
 
-// Runs are the runs of the agents, and their pace.
 type Runs struct{ db *database.DB }
 
-// NewRuns returns the runs in a database.
 func NewRuns(db *database.DB) *Runs { return &Runs{db} }
 
 // A RunRow records one run of an agent.
@@ -35,31 +33,27 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// Findings are those that the sidekick has attached to a prompt. They are credited to Holder, the holder of the lease.
+	// Findings are those that the sidekick has attached to a prompt, credited to Holder, the holder of the lease.
 	Findings int
 	Holder   string
 
-	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or
-	// "wrapup". Pass is the session's newest pass when the run began.
+	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or "wrapup". Pass is
+	// the session's newest pass at the run's begin.
 	Kind string
 	Pass int
-	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the model's answer that were left out because the
-	// raw messages do not confirm them.
+	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the answer that the raw messages do not confirm.
 	UnconfirmedQuotes, UnconfirmedFacts int
-	// Start and End are the range of messages. If the run succeeded, the store computes them and all fields
-	// below from the publication.
+	// Start and End are the range of messages. After a success, the store computes these and all fields below.
 	Start, End int
 	MadeBy     string
 	Produced   int     // number of compartments
 	Fidelity   float64 // mean of the compartments, weighted by their raw tokens
 
-	// Run is the number of the run in its work, from 1. EndedAt is the time at which it was recorded, in
-	// Unix ms. The store sets both.
+	// Run is the number of the run in its work, from 1. EndedAt is in Unix ms. The store sets both.
 	Run     int
 	EndedAt int64
 }
 
-// Usage is the usage of a run in tokens, summed over its requests.
 type Usage struct {
 	Input                 int // neither read from nor written to the cache
 	Output                int
@@ -75,15 +69,15 @@ var runSelectSQL string
 //go:embed query/run_sums.sql
 var runSumsSQL string
 
-// Runs have consecutive numbers, so the statement finds the newest runs without counting rows.
+// Runs have consecutive numbers, so the newest are found without counting rows.
 const runTrimSQL = `
 	DELETE FROM agent_runs
 	WHERE subject = ?1 AND agent = ?2 AND run <= (
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that has ended without a publication. If the run failed, Record counts a failure, and the next
-// run waits until retry (see State). If the session was deleted in the meantime, Record does nothing.
+// Record records a run without a publication. After a failure, the next run waits until retry (see State). A deleted
+// session stays deleted.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -110,7 +104,6 @@ func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) erro
 	return nil
 }
 
-// InsertRun records a run that has just ended. now is the present time in Unix ms.
 func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
 	subject := w.Subject.String()
 	_, err := tx.Exec(runSumsSQL, subject, w.Agent, r.Usage.Input, r.Usage.CacheRead, r.Usage.CacheWrite, r.Usage.Output)
@@ -129,7 +122,6 @@ func InsertRun(tx *database.Tx, w Work, r RunRow, now int64) error {
 	return nil
 }
 
-// SaveThrottle stores the state of a work's throttle.
 func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -147,7 +139,7 @@ func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error 
 	return nil
 }
 
-// SaveUnfinished stores a JSON object with all that a run has done so far. InsertRun deletes it.
+// SaveUnfinished stores a JSON object with all that a run has done so far, until InsertRun.
 func SaveUnfinished(tx *database.Tx, w Work, unfinished string) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work
@@ -156,7 +148,6 @@ func SaveUnfinished(tx *database.Tx, w Work, unfinished string) error {
 	return err
 }
 
-// State returns the state of a work.
 func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		state, err = Read(c, w, s.db.Clock.Now())
@@ -168,7 +159,7 @@ func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
 	return state, nil
 }
 
-// Of returns the newest runs of a work, newest first. If limit is 0, it returns all stored runs.
+// Of returns the newest runs of a work, newest first. limit 0 means all.
 func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		runs, err = ReadRuns(c, w, "", limit)
@@ -180,8 +171,7 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work, newest first, with the given status, or with any status if it is
-// empty. If limit is 0, it reads all stored runs.
+// ReadRuns reads the newest runs of a work with a status, or any for "", newest first. limit 0 means all.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{
@@ -198,8 +188,8 @@ func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow,
 //go:embed query/run_usage.sql
 var runUsageSQL string
 
-// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" holds the tokens of
-// runs without an accepted answer, and of runs that are no longer kept.
+// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" is for runs
+// without an accepted answer, and for runs that are no longer kept.
 func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
 	all := make(map[string]Usage)
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

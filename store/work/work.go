@@ -9,13 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Subject is the session or the whole project on which an agent works. Exactly one of the two is set.
+// A Subject is the session or the project on which an agent works. Exactly one is set.
 type Subject struct {
 	Harness, Session string
 	Project          string // the identity of the project
 }
 
-// String returns the subject as the store writes it, for example "session opencode/ses_1" or "project git:4b825dc".
+// String returns for example "session opencode/ses_1" or "project git:4b825dc".
 func (s Subject) String() string {
 	if s.Project != "" {
 		return "project " + s.Project
@@ -23,7 +23,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is the work of one agent for a subject. Each work has its own lease, pace and runs.
+// A Work is the work of one agent for a subject, with a lease, a pace and runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject
@@ -31,23 +31,22 @@ type Work struct {
 
 func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
-// A State is the state of a work. If there has been no run, it is zero.
+// A State is the state of a work, or zero before the first run.
 type State struct {
-	// RunningSince is the time (Unix ms) at which the current run began, or 0 if there is no current run.
+	// RunningSince is when (Unix ms) the current run began, or 0.
 	RunningSince int64
-	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
-	// and FailedAt is its time (Unix ms). The next run waits until Retry, which is the number of a pass of
-	// the session. For a project, it is a time (Unix ms).
+	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest.
+	// The next run waits until Retry: a pass of the session, or for a project a time (Unix ms).
 	Failures  int
 	LastError string
 	FailedAt  int64
 	Retry     int64
-	// Throttle is the state of the caller's throttle, a JSON object.
+	// Throttle is the caller's throttle, a JSON object.
 	Throttle string
-	// Unfinished is a JSON object with all that an unfinished run has done, or "". If the run no longer runs, for
-	// example after a crash, the next run continues from there.
+	// Unfinished is a JSON object with all that an unfinished run has done, or "". After a crash, the next run
+	// continues from there.
 	Unfinished string
-	// The sums over all runs. They are stored separately, because the store keeps only the newest runs.
+	// The sums over all runs, of which the store keeps only the newest.
 	Runs  int
 	Usage Usage
 }
@@ -55,7 +54,6 @@ type State struct {
 //go:embed query/work_select.sql
 var workSelectSQL string
 
-// Read reads the state of a work. now is the present time in Unix ms.
 func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	err = file.Scan(c, workSelectSQL, func(s *sqlite3.Stmt) {
 		r = State{
@@ -69,8 +67,7 @@ func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	return r, err
 }
 
-// ensureWork creates the row of a work. For an unknown session it does nothing, so that a late run cannot bring
-// a deleted session back.
+// Unless the session is known, ensureWork does nothing, so that a late run cannot bring a deleted session back.
 func ensureWork(tx *database.Tx, w Work) error {
 	_, err := tx.Exec(`
 		INSERT INTO agent_work (subject, agent, harness, session_id)
@@ -81,7 +78,6 @@ func ensureWork(tx *database.Tx, w Work) error {
 	return err
 }
 
-// CountFailure records that a run has failed, and when the next run may begin.
 func CountFailure(tx *database.Tx, w Work, reason string, now, retry int64) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work
@@ -90,7 +86,6 @@ func CountFailure(tx *database.Tx, w Work, reason string, now, retry int64) erro
 	return err
 }
 
-// ClearFailures forgets the failures after a success.
 func ClearFailures(tx *database.Tx, w Work) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work

@@ -15,10 +15,8 @@ const now = storetest.Now
 
 var key = storetest.Key
 
-// tidier is the work of an agent that works for all sessions of a project.
 var tidier = of("tidier", work.Subject{Project: storetest.Project})
 
-// session is the subject of an agent that works for one session.
 var session = work.Subject{Harness: key.Harness, Session: key.Session}
 
 func of(agent string, subject work.Subject) work.Work {
@@ -153,7 +151,6 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 }
 
-// The clock of a replay jumps, so a run cannot renew its lease in time.
 func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	s.Leases.Hold()

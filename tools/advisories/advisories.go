@@ -15,14 +15,12 @@ import (
 //go:embed known.txt
 var known string
 
-// A Weakness is an entry of known.txt.
 type Weakness struct {
 	Module string
 	Fixed  string // the first version that does not have the weakness
 	Names  string // the ids of the advisories about the weakness
 }
 
-// weaknesses reads the text of a known.txt.
 func weaknesses(text string) (all []Weakness, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -38,7 +36,7 @@ func weaknesses(text string) (all []Weakness, err error) {
 	return all, nil
 }
 
-// of returns the weaknesses of the given versions, one per line. versions maps a module to its version.
+// versions maps a module to its version. The result has one line per weakness.
 func of(versions map[string]string, all []Weakness) (found []string) {
 	for _, w := range all {
 		version, isUsed := versions[w.Module]
@@ -68,7 +66,7 @@ func Modules(dir string) ([]string, error) {
 	return compare(versions)
 }
 
-// Go returns the known weaknesses of the Go that builds here, one per line.
+// Go returns the known weaknesses of the installed Go, one per line.
 func Go() ([]string, error) {
 	version, err := exec.Command("go", "env", "GOVERSION").Output()
 	if err != nil {

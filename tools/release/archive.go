@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// archive returns the name and the content of the archive for a platform.
 func (b builder) archive(p platform, manual map[string][]byte) (name string, content []byte, err error) {
 	path, err := b.build(p)
 	if err != nil {
@@ -46,7 +45,7 @@ func (b builder) archive(p platform, manual map[string][]byte) (name string, con
 	return folder + ".tar.gz", out.Bytes(), err
 }
 
-// modified is the time of all files in an archive, so that the same files give the same bytes.
+// All files in an archive have this time, so that the same files give the same bytes.
 var modified = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func mode(name string) int64 {

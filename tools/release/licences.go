@@ -12,8 +12,7 @@ import (
 
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)`)
 
-// notices returns the licence texts of Go and of all modules in the program. Each copy of the program must
-// come with them.
+// Each copy of the program must come with the licence texts of Go and of all its modules.
 func (b builder) notices(p platform) ([]byte, error) {
 	root, err := b.run(b.env(p), "go", "env", "GOROOT")
 	if err != nil {
@@ -52,14 +51,13 @@ func (b builder) notices(p platform) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// embedded are the licences of files that the program embeds and that are in no module of their own.
+// The program embeds these files, which are in no Go module.
 var embedded = [...][2]string{
 	{"the token vocabulary", "internal/tokens/LICENSE.vocabulary"},
 	{"the table of words", "internal/search/words/LICENSE.words"},
 }
 
-// printNotices writes the notices for a platform such as "linux/amd64" to stdout. The npm packages ship them
-// as well (packaging/pack.mjs).
+// of is, for example, "linux/amd64". The npm packages contain the notices, too (packaging/pack.mjs).
 func printNotices(repository, of string) error {
 	goos, arch, isPlatform := strings.Cut(of, "/")
 	if !isPlatform {

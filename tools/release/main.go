@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/tools/advisories"
 )
 
-// A platform is an operating system and a processor for which Go builds, for example linux and amd64.
 type platform struct{ os, arch string }
 
 var platforms = []platform{
@@ -93,7 +92,6 @@ func release(repository, out string, here bool) error {
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// refuseWeaknesses fails if Go or a module that the program consists of has a known weakness.
 func refuseWeaknesses(repository string) error {
 	ofGo, err := advisories.Go()
 	if err != nil {
@@ -109,7 +107,7 @@ func refuseWeaknesses(repository string) error {
 	return nil
 }
 
-// version is the version of the shim's package, which all parts share.
+// All parts share the version of the shim's package.
 func version(repository string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(repository, "adapters", "opencode-shim", "package.json"))
 	if err != nil {
@@ -122,25 +120,22 @@ func version(repository string) (string, error) {
 	return manifest.Version, nil
 }
 
-// A builder builds one version.
 type builder struct {
 	repository, stage, version string
 }
 
-// build returns the path of the program for a platform.
 func (b builder) build(p platform) (string, error) {
 	path := filepath.Join(b.stage, p.os+"-"+p.arch, program)
 	if p.os == "windows" {
 		path += ".exe"
 	}
-	// These flags are the same in the Taskfile and in packaging/pack.mjs, so that all three share the build
-	// cache.
+	// The Taskfile and packaging/pack.mjs have the same flags, so all three share the build cache.
 	_, err := b.run(b.env(p), "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false",
 		"-ldflags", "-s -w -X "+module+"/rpc.Version="+b.version, "-o", path, "./cmd/"+program)
 	return path, err
 }
 
-// env returns settings that do not depend on the machine: no C, and the oldest processors of each kind.
+// The settings do not depend on the machine: no C, and the oldest processors of each kind.
 func (b builder) env(p platform) []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOOS="+p.os, "GOARCH="+p.arch)
 }

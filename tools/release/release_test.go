@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// The archive of this platform holds everything that has to come with the program, and the program in it
-// runs.
+// The archive holds everything that has to come with the program, and the program in it runs.
 func TestReleaseIsComplete(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the archive is a zip there")
@@ -86,7 +85,7 @@ func TestReleaseIsComplete(t *testing.T) {
 	}
 }
 
-// unpack returns the files of an archive, without its one folder.
+// unpack leaves out the one folder of the archive.
 func unpack(t *testing.T, content []byte) map[string][]byte {
 	t.Helper()
 	zipped, err := gzip.NewReader(bytes.NewReader(content))

@@ -8,8 +8,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom returns a list of the components of the program at path, in the format CycloneDX. The components are
-// the modules that Go has recorded in the program.
+// The components, in the format CycloneDX, are the modules that Go has recorded in the program.
 func (b builder) sbom(path string, p platform) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -2,8 +2,8 @@ import type { PluginInput } from "./v1/opencode.ts"
 import type { PluginContext } from "./v2/opencode2.ts"
 
 /**
- * The plugin for both versions of OpenCode. Each version calls its own entry, and only this call loads the half for
- * that version. From 1.18.30 on, OpenCode 1 calls both entries, the second one with a context that has no sessions.
+ * Each version of OpenCode calls its own entry, and only this call loads the half for that version. From 1.18.30 on,
+ * OpenCode 1 calls both entries, the second one with a context that has no sessions.
  *
  * The only export is the default one: OpenCode 1 would load any other export as a second plugin.
  */

@@ -1,18 +1,15 @@
-/** How long a notice stays on the screen, in ms. */
 export const noticeMS = 6_000
 
 const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref()
 
 /**
- * Notices that wait for the user. OpenCode shows a toast only to clients that are connected at that moment, and
- * replaces it with the next one. So the notices wait until a user is there, and are then shown one after the other. A
- * notice of trouble comes before all others, because the user has to know at once that prompts are sent without
- * magicctx.
+ * OpenCode shows a toast only to connected clients, and replaces it with the next one. So notices wait for a user,
+ * and are then shown one after the other. A notice of trouble comes first, because it says that prompts are sent
+ * without magicctx.
  */
 export class Notices<T = string> {
   private readonly waiting: Array<() => T> = []
   private hasUser = false
-  /** The notice on the screen, undefined if there is none. */
   private shown: (() => T) | undefined
 
   private readonly show: (notice: T, durationMS: number) => void
@@ -23,20 +20,19 @@ export class Notices<T = string> {
     this.after = after
   }
 
-  /** Adds a notice. Calls `make` only at the moment at which it shows the notice. */
+  /** Calls `make` only when the notice is shown. */
   add(make: () => T): void {
     this.waiting.push(make)
     this.showNext()
   }
 
-  /** Shows a notice before all waiting ones, as soon as a user is there. Calls `make` only then. */
+  /** Shows a notice before all waiting ones. Calls `make` only then. */
   addTrouble(make: () => T): void {
     this.waiting.unshift(make)
     this.shown = undefined
     this.showNext()
   }
 
-  /** The user has sent a prompt, so a person is looking at the screen. */
   userIsHere(): void {
     this.hasUser = true
     this.showNext()

@@ -5,19 +5,18 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/** How long a process of Pi may take to end, in ms: after its last event, and after the shim has told it to end. */
+/** A process of Pi may take this long to end, in ms, after its last event or after a signal. */
 const graceMS = 2_000
 /**
- * The longest line of the output that the shim reads, in bytes. Longer lines are skipped. A line may hold a whole
- * message, and Pi 0.74 writes such a line for each piece of an answer.
+ * A longer line of the output, in bytes, is skipped. A line may hold a whole message, and Pi 0.74 writes such a line
+ * for each piece of an answer.
  */
 const longestLine = 16 << 20
-/** How much of the error output is kept, in characters. */
 const longestError = 2_000
 
 /**
  * Runs a hidden agent in another process of Pi, without a session, extensions or the user's instructions. The prompt
- * goes to Pi's standard input, because it could be too long for an argument.
+ * could be too long for an argument, so it goes to Pi's standard input.
  */
 export async function runAgent(open: Open | undefined, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, tools, steps, maxOutput } = params
@@ -28,7 +27,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
   const dir = mkdtempSync(join(tmpdir(), "magicctx-agent-"))
   try {
-    // If an argument is the path of a file, Pi reads that file instead. So the system prompt is in a file.
+    // If an argument is the path of a file, Pi reads that file, so the system prompt is in a file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
     // Pi asks for the longest answer that its catalogue allows. Only an extension can change that.
@@ -50,14 +49,14 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Waits for the end of a process, and returns its answers. Ends the process early, after the agent's last step. */
+/** Returns the answers of a process, which ends after the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined
   pi.onEvent((event) => {
     clearTimeout(grace)
     const { type, message } = event
-    // Pi may retry after the end of a run. Even if it does not retry, its process does not always end.
+    // Pi may retry after the end of a run. Even without a retry, its process does not always end.
     if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
     if (type !== "message_end" || message?.role !== "assistant") return
     const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
@@ -80,11 +79,11 @@ interface PiEvent {
   message?: AssistantMessage
 }
 
-/** A process of Pi in a separate process group, so that the shim can end it together with its tools. */
+/** A separate process group lets the shim end Pi together with its tools. */
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** Whether the process has ended. From then on, its id may belong to another process. */
+  /** After its end, the process's id may belong to another process. */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
@@ -93,7 +92,6 @@ class Pi {
     this.#child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", windowsHide: true, detached: process.platform !== "win32" })
   }
 
-  /** Calls take with each event of the output. Skips everything that is not an event. */
   onEvent(take: (event: PiEvent) => void): void {
     lines(this.#child.stdout!, (line) => {
       try {
@@ -104,10 +102,7 @@ class Pi {
     })
   }
 
-  /**
-   * Sends the prompt, and waits for the end of the process. Returns its error output or, if there is none, how it
-   * ended.
-   */
+  /** Returns the error output of the process or, if there is none, how the process ended. */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
@@ -131,7 +126,6 @@ class Pi {
     return this.#errors.trim() || how
   }
 
-  /** Asks the process to end, and kills it if it does not. */
   end(): void {
     this.#signal("SIGTERM")
     setTimeout(() => this.#signal("SIGKILL"), graceMS).unref()
@@ -149,7 +143,7 @@ class Pi {
   }
 }
 
-/** Hands over each line of a stream. Lines that are too long are skipped. */
+/** Lines that are too long are skipped. */
 export function lines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let pieces: Buffer[] = []
   let length = 0

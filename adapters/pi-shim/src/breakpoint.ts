@@ -1,6 +1,6 @@
 import type { Step } from "./steps.ts"
 
-/** A content block of a request. Anthropic marks the block itself; on Bedrock the mark is a separate block. */
+/** Anthropic marks the block itself; on Bedrock, the mark is a separate block. */
 interface Block {
   text?: unknown
   cache_control?: object
@@ -12,10 +12,7 @@ interface Sent {
   content: string | Block[]
 }
 
-/**
- * The part of a finished request that this file reads, in the form in which Pi sends it to Anthropic's API and to
- * Bedrock.
- */
+/** Pi sends a finished request in this form to Anthropic's API and to Bedrock. */
 interface Payload {
   system?: Block[]
   tools?: Block[]
@@ -23,15 +20,14 @@ interface Payload {
   messages: Sent[]
 }
 
-/** The number of breakpoints that a request may carry. */
+/** A request may carry this many breakpoints. */
 const most = 4
 
 /**
- * Returns a copy of the request in which the head's second message, the acknowledgement, carries a cache breakpoint.
- * With it, the provider can still read the baseline from its cache after a pass has changed the delta or the tail. The
- * breakpoint has the same life as Pi's own breakpoint before it, because a provider refuses a longer life after a
- * shorter one. Returns undefined if the request does not begin with the head, has no breakpoint of Pi, or already has
- * as many as allowed.
+ * The copy has a cache breakpoint on the head's second message, the acknowledgement. With it, the provider can still
+ * read the baseline from its cache after a change of the delta or the tail. A provider refuses a longer life after a
+ * shorter one, so the breakpoint has the life of Pi's breakpoint before it. The result is undefined if the request
+ * does not begin with the head, has no breakpoint of Pi, or already has the maximum.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]
@@ -53,7 +49,6 @@ function pointsOf(blocks: unknown): Block[] {
   return Array.isArray(blocks) ? (blocks as Block[]).filter(({ cache_control, cachePoint }) => cache_control || cachePoint) : []
 }
 
-/** Whether a message of the request holds the text of one of the head's messages, and nothing else. */
 function isSame({ content }: Sent, { message }: Step): boolean {
   const [block, ...more] = typeof content === "string" ? [{ text: content }] : content
   const [own] = message!.content as Block[]

@@ -3,14 +3,12 @@ import { limits } from "./limits.ts"
 import type { Open } from "./pi.ts"
 import type { Screen } from "./ui.ts"
 
-/** The part of an instance that is needed for answers. */
 interface Owner {
   readonly open: Open | undefined
   readonly screen: Screen
   changed(status: SessionStatus): void
 }
 
-/** Answers the host's requests to one instance. */
 export function handlers(of: () => Owner): Handlers {
   return {
     async [Method.ModelLimits]({ model }) {
@@ -27,7 +25,7 @@ export function handlers(of: () => Owner): Handlers {
   }
 }
 
-/** Returns the given model if it has that name. Pi's catalogue may not contain the model of the session. */
+/** Pi's catalogue may not contain the model of the session. */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined
 }

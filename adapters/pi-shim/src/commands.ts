@@ -2,14 +2,14 @@ import { executeCommand, walk, type CommandDefinition, type Dialogs } from "@mag
 import type { Instance } from "./instance.ts"
 import type { Context, Pi, UI } from "./pi.ts"
 
-/** Registers the host's commands. Pi runs them without a call of the model. */
+/** Pi runs the host's commands without a call of the model. */
 export function registerCommands(pi: Pi, instance: Instance, commands: readonly CommandDefinition[]): void {
   for (const { name, description } of commands) {
     pi.registerCommand(name, { description, handler: (args, ctx) => run(instance, name, args, ctx) })
   }
 }
 
-/** Runs a command, and then each command that the user chooses from an answer. */
+/** The user may choose further commands from an answer. */
 async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
   const { hasUI, ui, sessionManager } = ctx
   const session = sessionManager.getSessionId()
@@ -20,8 +20,8 @@ async function run(instance: Instance, name: string, args: string, ctx: Context)
   const { title, message, variant } = answer
   const text = title ? `${title}\n${message}` : message
   instance.screen.notify(text, variant === "success" ? "info" : variant)
-  // In print mode the standard output belongs to Pi. On the standard error, a program that runs the command can still
-  // read the result.
+  // In print mode, the standard output belongs to Pi. On the standard error, a program that runs the command can
+  // still read the result.
   if (!hasUI) process.stderr.write(`${text}\n`)
 }
 

@@ -4,10 +4,9 @@ import type { Context, ContextEvent, Message } from "./pi.ts"
 import { flatten, join } from "./steps.ts"
 
 /**
- * Turns the messages of one LLM request into the wire. It returns a new array on every pass that the host takes part
- * in, even if nothing has changed. The reason: from 0.87 on, if the extension returns no array, Pi leaves its system
- * messages in their places, and the prefix differs from that of other passes. Returns undefined if the prompt is sent
- * as Pi made it.
+ * From 0.87 on, without a new array, Pi leaves its system messages in their places, and the prefix differs from other
+ * passes. So every pass of the host returns a new array. If the prompt is sent as Pi made it, the result is
+ * undefined.
  */
 export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
   const { directory, passes } = instance
@@ -33,5 +32,5 @@ export async function context<M extends Message>(instance: Instance, { messages 
   return outcome === "unchanged" ? undefined : answer()
 }
 
-/** The id of a session, from the name of its file. Pi names a file by the time, "_" and the id. */
+/** Pi names the file of a session by the time, "_" and the id. */
 const idOf = (file?: string) => file && /[^_/\\]*_([^/\\]+)\.jsonl$/.exec(file)?.[1]

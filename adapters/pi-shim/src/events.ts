@@ -3,27 +3,26 @@ import type { Instance } from "./instance.ts"
 import type { AssistantMessage, Context, Message, TextBlock } from "./pi.ts"
 import { hasFailed, keyOf } from "./steps.ts"
 
-/** Forwards an event of Pi, reduced to the fields that the host uses, in order and without waiting. */
 export function forward(instance: Instance, session: string, event: { type: string } & Record<string, unknown>, sent?: string): void {
   if (!instance.wants(Method.Event)) return
   instance.host.notify(Method.Event, { session, directory: instance.directory, event, ...(sent && { sent }) })
 }
 
 /**
- * An answer of the model has ended. The host may remove a tag at the beginning of a text, before Pi stores the text.
- * Returns the message to store, if it has changed.
+ * The host may remove a tag at the beginning of an answer's text, before Pi stores the text. Returns the message to
+ * store, if it has changed.
  */
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
   const isGood = !hasFailed(message)
-  // Pi sends no after_provider_response for a refusal. But the refused request did leave.
+  // Pi sends no after_provider_response for a refusal, although the request has left.
   if (message.stopReason !== "aborted") instance.unsent.delete(session)
   if (isGood) instance.recovering.delete(session)
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
-  // This comes before any await, because Pi 0.74 may quit while this handler waits.
+  // Pi 0.74 may quit while this handler waits, so the event comes before any await.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
   const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }
@@ -35,7 +34,7 @@ interface Answer {
   sent: string | undefined
 }
 
-/** The content of an answer after the host has seen its texts; undefined if they stay as they are. */
+/** The result is undefined if the host changes no text. */
 async function completed(instance: Instance, { content }: Message, { session, id, sent }: Answer): Promise<unknown[] | undefined> {
   if (!Array.isArray(content) || !instance.wants(Method.TextComplete)) return undefined
   let hasChanged = false

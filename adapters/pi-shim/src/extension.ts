@@ -23,22 +23,18 @@ import type {
 } from "./pi.ts"
 import { registerTools } from "./tools.ts"
 
-/** How long the start of a session may wait for the host, in ms. */
 const startMS = 2_000
-/** How long the end of a session waits for handlers that run, in ms. */
 const lastMS = 500
-/** How long Pi keeps the prefix of an idle session in the provider's cache, in seconds. */
 const warmSeconds = 30 * 60
 
 /**
- * Returns the handlers of Pi's events by the names of the events. Pi calls the extension again for each session. All
- * handlers but the first two do nothing until a session has started.
+ * Pi calls the extension again for each session. All handlers but the first two do nothing until a session has
+ * started.
  */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
   let hasRegistered = false
 
-  /** The handlers that Pi waits for. */
   const running = new Set<Promise<unknown>>()
 
   const guarded = async <T>(hook: string, body: (instance: Instance) => Promise<T> | T): Promise<T | undefined> => {
@@ -49,7 +45,6 @@ export function handlers(pi: Pi) {
     return run.finally(() => running.delete(run))
   }
 
-  /** Reports an event of Pi to the host. */
   const tell = (type: string, ctx: Context, more: Record<string, unknown> = {}) => {
     void guarded(type, (instance) => forward(instance, ctx.sessionManager.getSessionId(), { type, ...more }))
   }
@@ -99,7 +94,7 @@ export function handlers(pi: Pi) {
       return guarded("context_with_system", (instance) => instance.prompt.request(event))
     },
 
-    /** The request is finished. Pi hands it over as the JSON that the provider gets. */
+    /** The payload is the JSON that the provider gets. */
     before_provider_request({ payload }: BeforeProviderRequest, ctx: Context): Promise<unknown> {
       return guarded("before_provider_request", ({ passes }) => withBreakpoint(payload, passes.head(ctx.sessionManager.getSessionId())))
     },
@@ -136,7 +131,7 @@ export function handlers(pi: Pi) {
       tell("model_select", ctx, { model: nameOf(model) })
     },
 
-    /** A run has ended, but a retry may follow. */
+    /** A retry may follow the end of a run. */
     agent_end(_: unknown, ctx: Context): void {
       tell("agent_end", ctx)
     },
@@ -147,8 +142,7 @@ export function handlers(pi: Pi) {
     },
 
     /**
-     * Pi decides whether it refreshes the cached prefix. If it does so in an idle session, the host learns that the prefix
-     * lives longer than usual.
+     * If Pi refreshes the cached prefix of an idle session, the host learns that the prefix lives longer than usual.
      */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {

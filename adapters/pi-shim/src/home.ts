@@ -3,14 +3,13 @@ import { Instance } from "./instance.ts"
 
 declare const shimVersion: string // defined by the bundler
 
-/** How long the host may take to end when Pi quits, in ms. Then it is killed. */
+/** The host may take this long to end when Pi quits, in ms, and is then killed. */
 const graceMS = 1_500
-/** How long Pi waits for the host to end before it exits, in ms. */
 const endMS = 2_000
 
 /**
- * The objects that outlive Pi's sessions in this process. Pi calls the extension again for each session, and loads its
- * module again at a reload (in 0.74 for each session), so module variables would be lost.
+ * These objects outlive Pi's sessions in this process. Pi loads the extension's module again at a reload (0.74: for
+ * each session), so module variables would be lost.
  */
 interface Home {
   readonly version: string
@@ -22,7 +21,6 @@ interface Home {
 const place = Symbol.for("magicctx.pi")
 const everywhere = globalThis as unknown as Record<symbol, Home | undefined>
 
-/** Returns the instance of a directory. If there is none, creates it and starts the host. */
 export function instanceOf(directory: string): Instance {
   const { instances, lease, log } = home()
   const instance = instances.get(directory) ?? new Instance(directory, lease, log)
@@ -36,12 +34,12 @@ function home(): Home {
   const log = openLog("pi-shim")
   const options = { harness: "pi", keepsAlive: true } as const
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "pi"), log, options), log))
-  // The bundle was updated, and Pi has reloaded it. The new bundle cannot use the objects of the old one.
+  // After an update and a reload, the new bundle cannot use the objects of the old one.
   for (const instance of old?.instances.values() ?? []) instance.dispose()
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }
 
-/** Ends the host, and waits only a limited time for its end, because Pi cannot quit earlier. */
+/** Pi cannot quit earlier, so the wait for the host's end has a limit. */
 export async function leaveHome(): Promise<void> {
   const home = everywhere[place]
   if (!home) return

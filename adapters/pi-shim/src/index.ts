@@ -7,8 +7,8 @@ interface Subscribing {
 }
 
 /**
- * The extension. Pi calls it for each session, and also for `pi --list-models`, which opens no session. So it starts
- * nothing before the event session_start.
+ * Pi calls the extension for each session, and also for `pi --list-models`, which opens no session. So the extension
+ * starts nothing before the event session_start.
  */
 export default function magicctx(pi: Pi): void {
   if (process.env.MAGICCTX_SUBAGENT) return // a hidden agent of the host needs no host of its own

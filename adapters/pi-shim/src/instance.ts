@@ -19,17 +19,17 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
-/** The instance of a project directory. It outlives Pi's sessions, reloads and forks. */
+/** The instance of a directory outlives Pi's sessions, reloads and forks. */
 export class Instance extends PluginInstance {
   readonly screen: Screen
   readonly prompt = new RunPrompt()
   readonly lines = new Lines()
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
-  /** The open session; undefined between two sessions. */
+  /** Undefined between two sessions. */
   open: Open | undefined
-  /** The sessions whose last request may not have reached the provider: Pi makes a pass even after an abort. */
+  /** Pi makes a pass even after an abort, so the last request of these sessions may not have reached the provider. */
   readonly unsent = new Set<string>()
-  /** The sessions in which the shim has made a compaction after a refusal, until their next good answer. */
+  /** The shim has made a compaction after a refusal in these sessions, which have no good answer yet. */
   readonly recovering = new Set<string>()
   /** Whether the user knows why Pi does not compact by itself. */
   hasExplainedCompaction = false
@@ -54,22 +54,21 @@ export class Instance extends PluginInstance {
     super.dispose()
   }
 
-  /** Notes the session that is open now. Pi may report it twice. */
+  /** Pi may report an open session twice. */
   attach(open: Open): void {
     this.open = open
     this.refresh = undefined
     this.screen.attach(open.ctx)
   }
 
-  /** Records that the session is no longer open. */
   detach(session: string): void {
     this.prompt.end()
     if (this.open?.session === session) this.open = undefined
   }
 
   /**
-   * Waits for the host's first answer, and returns the tools and commands to register. They do not change after the
-   * first session of the process, because their texts are the start of the cached prefix.
+   * The tools' and commands' texts are the start of the cached prefix. So they do not change after the first session
+   * of the process.
    */
   async start(timeoutMS: number): Promise<InitializeResult | undefined> {
     if (!this.hasStarted) {
@@ -79,13 +78,12 @@ export class Instance extends PluginInstance {
     return (this.registered ??= this.enabled)
   }
 
-  /** Has the host send the status of the open session. */
   followStatus(): void {
     const { open } = this
     if (open?.ctx.hasUI && this.enabled) followStatus(this.host, "pi", open.session, this.followed)
   }
 
-  /** Shows the status of a session that is opened again. A new session has no status yet. */
+  /** A new session has no status yet. */
   showStatus(): void {
     const { open } = this
     if (!open?.ctx.hasUI || !this.enabled) return
@@ -97,7 +95,6 @@ export class Instance extends PluginInstance {
     )
   }
 
-  /** Shows the status of the open session. */
   changed(status: SessionStatus): void {
     if (status.harness !== "pi" || status.session !== this.open?.session || this.isInTrouble) return
     this.screen.status(statusLine(status))
@@ -105,7 +102,7 @@ export class Instance extends PluginInstance {
     this.refresh?.()
   }
 
-  /** Shows the status of the open session on the whole screen. Returns whether Pi has shown it. */
+  /** Returns whether Pi has shown the view. */
   view({ ui, sessionManager }: Context): Promise<boolean> {
     const params = { harness: "pi", session: sessionManager.getSessionId() } as const
     return showView(ui, (columns) => this.host.call(Method.SessionStatus, { ...params, columns }, { timeoutMS: timeoutMS.command }), (refresh) => (this.refresh = refresh))

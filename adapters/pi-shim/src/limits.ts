@@ -1,7 +1,6 @@
 import type { ModelLimits } from "@magicctx/shim-core"
 import type { Model } from "./pi.ts"
 
-/** A model of Pi's catalogue as the host reads it. */
 export function limits(model: Model | undefined): ModelLimits {
   if (!model) return {}
   const { contextWindow, maxTokens, cost, api } = model
@@ -11,7 +10,7 @@ export function limits(model: Model | undefined): ModelLimits {
   return found
 }
 
-/** The name of a model in the protocol; undefined if Pi has none yet. */
+/** Undefined if Pi has no model yet. */
 export function nameOf(model: Model | undefined): { provider: string; id: string } | undefined {
   return model && { provider: model.provider, id: model.id }
 }

@@ -1,11 +1,9 @@
 /**
- * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it; types/ checks
- * this against Pi's own declarations. If a version lacks a member, the member is optional here, and the shim checks
- * whether it is there. Pi's packages are not a dependency, because the bundle must load where no package can be
- * resolved.
+ * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it (types/ checks
+ * this). If a version lacks a member, the member is optional here, and the shim checks for it. The bundle must load
+ * where no package can be resolved, so Pi's packages are no dependency.
  */
 
-/** An entry of the array that becomes the model's prompt. */
 export interface Message {
   role: string
   content?: unknown
@@ -27,7 +25,6 @@ export interface TextBlock {
   text: string
 }
 
-/** A model of Pi's catalogue. */
 export interface Model {
   id: string
   provider: string
@@ -51,21 +48,19 @@ export interface Entry {
   id: string
 }
 
-/** A part of Pi's screen that an extension draws. */
 export interface Component {
   render(columns: number): string[]
   handleInput(keys: string): void
   invalidate(): void
 }
 
-/** The terminal of Pi. */
 export interface Tui {
   readonly terminal: { readonly rows: number }
   requestRender(): void
 }
 
 export interface UI {
-  /** Returns the chosen option, if the user has chosen one. Without a screen, nothing is shown. */
+  /** Without a screen, nothing is shown. */
   select(title: string, options: string[]): Promise<string | undefined>
   confirm(title: string, message: string): Promise<boolean>
   editor(title: string, prefill?: string): Promise<string | undefined>
@@ -76,10 +71,7 @@ export interface UI {
   custom(make: (tui: Tui, theme: unknown, keys: unknown, close: (result: undefined) => void) => Component, options: { overlay: true; overlayOptions: { width: "100%"; maxHeight: "100%" } }): Promise<unknown>
 }
 
-/**
- * The facts about the session that Pi passes to each handler. Every member throws once another session has replaced
- * this one.
- */
+/** Every member throws after another session has replaced this one. */
 export interface Context {
   ui: UI
   hasUI: boolean
@@ -109,10 +101,7 @@ export interface ToolDefinition {
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
 }
 
-/**
- * The extension interface of Pi. The events differ between the versions, so index.ts declares how handlers are
- * registered.
- */
+/** The events differ between the versions, so index.ts declares how handlers are registered. */
 export interface Pi {
   registerTool(tool: ToolDefinition): void
   registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void
@@ -128,7 +117,7 @@ export interface SessionShutdown {
   reason: string
 }
 
-/** The user, a program or an extension has sent a line, and Pi has not read it yet. */
+/** The user, a program or an extension has sent a line, which Pi has not read yet. */
 export interface Input {
   text: string
   source?: string
@@ -150,13 +139,13 @@ export interface BeforeAgentStart {
   systemPromptOptions: object
 }
 
-/** A system message of a transcript, from 0.87 on. The sections follow the content. */
+/** From 0.87 on. The sections follow the content. */
 export interface SystemMessage extends Message {
   role: "system"
   sections?: Record<string, string | null>
 }
 
-/** Pi sends this event from 0.87 on. */
+/** From 0.87 on. */
 export interface CompactFailed {
   reason: "manual" | "threshold" | "overflow"
   aborted: boolean
@@ -178,12 +167,11 @@ export interface BeforeProviderRequest {
   payload: unknown
 }
 
-/** From 0.87 on. Idle refreshes keep the cached prefix of a session warm. */
+/** From 0.87 on, idle refreshes keep the cached prefix of a session warm. */
 export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }
 
-/** The parts of Pi that the shim can call while a session is open. */
 export interface Open {
   readonly pi: Pi
   readonly ctx: Context

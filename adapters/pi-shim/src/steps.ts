@@ -2,17 +2,17 @@ import { createHash } from "node:crypto"
 import type { Message } from "./pi.ts"
 
 /**
- * A step: one message of Pi. If the message is an answer of the model, the step also holds the results of its tool
- * calls, which are separate messages in Pi. So a call and its result are in one message of the protocol.
+ * A step is one message of Pi, with the results of its tool calls. Pi keeps results as separate messages, but the
+ * protocol keeps a call and its result together.
  */
 export interface Step {
   id: string
-  /** Absent once a patch has removed the step. */
+  /** Absent after a patch has removed the step. */
   message?: Message
   results?: Message[]
 }
 
-/** Joins Pi's messages to steps. The steps share no array and no block with the messages, so patches do not reach them. */
+/** The steps share no array and no block with Pi's messages, so patches do not reach these. */
 export function join(messages: readonly Message[]): Step[] {
   const steps: Step[] = []
   const keys = new Keys()
@@ -30,8 +30,8 @@ export function join(messages: readonly Message[]): Step[] {
 }
 
 /**
- * Returns the messages of steps: the reverse of join, after patches were applied. Pi does not send a failed answer, but
- * would send its results. No provider accepts results without their calls, so flatten leaves them out.
+ * The reverse of join, after patches were applied. Pi does not send a failed answer, but would send its results. No
+ * provider accepts results without their calls, so flatten leaves them out.
  */
 export function flatten(steps: readonly Step[]): Message[] {
   const messages: Message[] = []
@@ -43,20 +43,19 @@ export function flatten(steps: readonly Step[]): Message[] {
   return messages
 }
 
-/** Whether an answer of the model has failed or was aborted. */
 export function hasFailed(message: Message): boolean {
   const { stopReason } = message as { stopReason?: string }
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** The key that a message has if it is the only one in its array. */
+/** The message counts as the only one in its array. */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }
 
 /**
- * Copies the message and its blocks, because patches write into both. An extension that runs before this one may return
- * the session's own objects, and Pi would then store the patched values.
+ * Patches write into the message and its blocks, so both are copied. An earlier extension may return the session's
+ * own objects, and Pi would store the patched values.
  */
 function own(message: Message): Message {
   if (typeof message !== "object" || message === null) return message
@@ -70,9 +69,9 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * Makes the keys of the messages of one array. A key is the same in every version of Pi, in the array and in the event
- * message_end, before and after a fork, because it consists of values that Pi copies unchanged. The id of a session
- * entry cannot be the key: it changes in a copy, and in 0.74 the newest messages have no entry yet.
+ * A key consists of values that Pi copies unchanged. So it is the same in all versions, in the array, in the event
+ * message_end, and after a fork. The id of a session entry changes in a copy, and in 0.74 the newest messages have no
+ * entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()
@@ -95,7 +94,7 @@ function baseKey(message: Message): string {
     case "branchSummary": // like a custom message
       return `branchSummary:${fromId}`
   }
-  // A message that an extension has made may have no timestamp.
+  // A message of an extension may have no timestamp.
   return typeof timestamp === "number" ? `${role}:${timestamp}` : `${role}:${shortHash(message)}`
 }
 

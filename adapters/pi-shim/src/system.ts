@@ -2,14 +2,13 @@ import type { Passes, Prompt, SystemPrompts } from "@magicctx/shim-core"
 import { nameOf } from "./limits.ts"
 import type { BeforeAgentStart, Context, ContextEvent, Message, PromptOptions, SystemMessage } from "./pi.ts"
 
-/** The part of an instance that asks for system prompts. */
 interface Asker {
   readonly directory: string
   readonly systems: SystemPrompts
   readonly passes: Passes
 }
 
-/** The system prompt of a run: Pi's question, and the host's answer. */
+/** `question` is Pi's system prompt, and `answer` the host's. */
 interface Run {
   readonly question: string
   readonly answer: string | undefined
@@ -17,13 +16,13 @@ interface Run {
 }
 
 /**
- * The system prompt of the running turn, which Pi calls a run. The shim asks the host once, before the first pass of
- * the run, because the answer holds for all its passes. If the host does not answer, the next pass asks again.
+ * Pi calls the running turn a run. The host's answer holds for all passes of the run, so the shim asks once, before
+ * the first. If the host does not answer, the next pass asks again.
  *
- * From 0.87 on, each request carries its system prompt as a message, which the shim replaces in the event
- * context_with_system. So a run gets the host's prompt even if no prompt of the user has started it. If another
- * extension forces a prompt on the run, Pi later replaces the message with the forced prompt. Then the shim has to
- * force its own prompt as well. Before 0.87, a prompt can only be set at the start of a run.
+ * From 0.87 on, each request carries its system prompt as a message, which the shim replaces in context_with_system.
+ * So a run gets the host's prompt even if no prompt of the user has started it. If another extension forces a prompt
+ * on the run, Pi later replaces the message, and the shim has to force its own prompt. Before 0.87, a prompt can only
+ * be set at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
@@ -32,7 +31,7 @@ export class RunPrompt {
   /** The prompt that another extension has forced on the run, and the shim's prompt that replaces it. */
   private forced: { theirs: string; ours: string } | undefined
 
-  /** Called when a prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
+  /** A prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
   async begin(asker: Asker, event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
     this.end()
     if (canReplaceLater(ctx)) {
@@ -43,14 +42,12 @@ export class RunPrompt {
     return answer === undefined ? undefined : { systemPrompt: answer }
   }
 
-  /** A pass is about to begin. */
   async prepare(asker: Asker, ctx: Context): Promise<void> {
     if (!canReplaceLater(ctx)) return
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // If the shim has only repeated an earlier answer, it asks the host again, unless Pi already uses that answer for
-    // the whole run.
+    // After a repeated answer, the shim asks the host again, unless Pi already uses that answer for the whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // Pi copies the options for the next pass of the run
@@ -59,12 +56,11 @@ export class RunPrompt {
     this.forced = { theirs: question, ours: answer }
   }
 
-  /** Records with which system prompt the request of the last pass is sent. */
   leaves({ passes }: Asker, session: string): void {
     passes.leavesWith(this.run?.kind ?? "bare", session)
   }
 
-  /** Sets the prompt of a request, from 0.87 on. Its messages include one system message, at the front. */
+  /** From 0.87 on, the messages of a request include one system message, at the front. */
   request<M extends Message>({ messages }: ContextEvent<M>): { messages: M[] } | undefined {
     const [head, ...rest] = messages as Message[]
     const answer = this.run?.answer
@@ -73,7 +69,6 @@ export class RunPrompt {
     return { messages: [{ ...others, content: answer }, ...rest] as M[] }
   }
 
-  /** The run is over. */
   end(): void {
     this.run = undefined
     this.options = undefined
@@ -90,7 +85,7 @@ export class RunPrompt {
   }
 }
 
-/** Whether Pi has the event context_with_system. Pi 0.87 added it together with the method that is checked here. */
+/** Pi 0.87 added the event context_with_system together with the method that is checked here. */
 function canReplaceLater({ sessionManager }: Context): boolean {
   return typeof sessionManager.buildSessionProjection === "function"
 }

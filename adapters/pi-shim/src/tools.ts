@@ -2,7 +2,7 @@ import { executeTool, type ToolDefinition } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { Pi } from "./pi.ts"
 
-/** Registers the host's tools. Pi checks the arguments against the schema, and so does the host. */
+/** Both Pi and the host check the arguments against the schema. */
 export function registerTools(pi: Pi, instance: Instance, tools: readonly ToolDefinition[]): void {
   for (const { name, description, parameters } of tools) {
     pi.registerTool({

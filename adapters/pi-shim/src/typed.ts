@@ -1,29 +1,26 @@
 import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
-/** How many lines the shim remembers. A line waits for its message while the model works. */
+/** A line waits for its message while the model works. */
 const remembered = 100
 
 /**
- * The lines that the user typed. Pi does not store a line itself, but only the message that it makes from the line:
- * for example the text of a prompt template, or piped input followed by the words of the command line.
+ * Pi does not store the lines that the user typed, but the messages that it makes from them. For example, it stores
+ * the text of a prompt template, or piped input followed by the words of the command line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /**
-   * Notes a line before Pi reads it. Lines of the source "rpc" come from a program that drives Pi. They count as typed,
-   * although they come through a pipe.
-   */
+  /** Lines of the source "rpc" come from a program that drives Pi, and count as typed. */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
     this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
   }
 
   /**
-   * Looks for new prompts whose text is not just their line, and calls `replaced` with the prompt's id and the line. Pi
-   * makes a prompt directly after it has read the line, so a prompt belongs to the newest line before it. A line that
-   * begins with /skill: is left out, because Pi puts the words of the line into the prompt, after the skill.
+   * Calls `replaced` with the id and line of each new prompt whose text is not just its line. Pi makes a prompt
+   * directly after it has read the line, so the newest earlier line belongs to the prompt. After /skill:, Pi puts the
+   * words of the line into the prompt, so such a line is left out.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {
@@ -47,8 +44,8 @@ const valued = new Set(
 )
 
 /**
- * The words of the command line in a first prompt that begins with piped input, as in `cat log | pi "why?"`. Undefined
- * if nothing was piped, or if no word follows it.
+ * The first prompt of `cat log | pi "why?"` begins with piped input, and ends with the words of the command line. The
+ * result is undefined if nothing was piped, or no word follows.
  */
 function afterPipedInput(prompt: string): string | undefined {
   const args = process.argv.slice(2)

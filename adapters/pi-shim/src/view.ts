@@ -1,14 +1,14 @@
 import type { SessionStatus } from "@magicctx/shim-core"
 import type { UI } from "./pi.ts"
 
-/** The keys that scroll, with the number of rows for each. */
+/** Each key scrolls by this number of rows. */
 const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
-/** The keys that close the view. Others do nothing, so that no key of a next prompt gets lost unseen. */
+/** Other keys do nothing, so that no key of a next prompt gets lost unseen. */
 const closing = ["\x1b", "q", "\r", "\n", "\x03"]
 
 /**
- * Shows what the host has written for the whole screen. The host writes it for the width of the terminal, and again when
- * `follow` says so. Returns false if this Pi has no terminal to show it on.
+ * The host writes the view for the width of the terminal, and again when `follow` says so. Returns false if this Pi
+ * has no terminal for the view.
  */
 export async function showView(ui: UI, ask: (columns: number) => Promise<SessionStatus>, follow: (refresh?: () => void) => void): Promise<boolean> {
   let isDrawn = false

@@ -20,20 +20,18 @@ import (
 
 // Options say which sessions to compare, and at which prices.
 type Options struct {
-	// Dir is the data directory.
 	Dir string
-	// Of lists what to compare: traces by their names, sessions by their ids. If it is empty, Print compares all traces
-	// that have changed since the time Since.
+	// Of lists traces by their names and sessions by their ids. If it is empty, all traces that have changed since
+	// Since are compared.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
-	// Progress gets each new line of progress, which people read. At the end it gets an empty line. If it is nil, no
-	// progress is shown.
+	// Progress gets each line of progress for people, and at the end an empty line. It may be nil.
 	Progress func(text string)
 }
 
-// A Row compares the bills of one session in one trace. Magicctx includes Historian, and Alone includes the requests of
-// the harness's own compactions.
+// A Row compares the bills of one session in one trace. Magicctx includes Historian, and Alone the harness's own
+// compactions.
 type Row struct {
 	Trace       string  `json:"trace"`
 	Session     string  `json:"session"`
@@ -45,7 +43,6 @@ type Row struct {
 	Historian   float64 `json:"historian"`
 }
 
-// Damaged is a trace that is left out.
 type Damaged struct {
 	Trace string `json:"trace"`
 	Error string `json:"error"`
@@ -60,7 +57,6 @@ type Result struct {
 	Damaged []Damaged `json:"damaged"`
 }
 
-// Run replays the sessions.
 func Run(ctx context.Context, o Options) (Result, error) {
 	out := Result{Rows: []Row{}, Damaged: []Damaged{}}
 	all, wanted, err := choose(ctx, o)
@@ -103,7 +99,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, err
 }
 
-// choose returns the traces to replay. wanted has the chosen sessions of a trace, or nil for all.
+// wanted has the chosen sessions of a trace, or nil for all.
 func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[string]map[string]bool, err error) {
 	wanted = make(map[string]map[string]bool)
 	if len(o.Of) == 0 {
@@ -174,7 +170,6 @@ func (r *Result) add(row Row) {
 	t.Alone, t.Magicctx, t.Historian = t.Alone+row.Alone, t.Magicctx+row.Magicctx, t.Historian+row.Historian
 }
 
-// Sentence says the difference in words.
 func (r Result) Sentence() string {
 	t := r.Total
 	text := format.Count(len(r.Rows), "recorded session")
@@ -220,10 +215,10 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// maxPrice bounds a price of the user, in $ for a million tokens.
+// In $ for a million tokens.
 const maxPrice = 1e6
 
-// ReadPrices reads a list of prices from a JSON file. If there is no such file, it passes name to PricesOf.
+// ReadPrices reads a list of prices from a JSON file, or else passes name to PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil
@@ -251,8 +246,8 @@ func isPrice(p schema.Price) bool {
 	return min(p.Fresh, p.Write, p.Read, p.Output) >= 0 && max(p.Fresh, p.Write, p.Read, p.Output) <= maxPrice && p != (schema.Price{})
 }
 
-// PricesOf returns the prices of a model that magicctx knows, such as anthropic/claude, or four given prices, such as
-// "3 3.75 0.3 15", for every model. If the text is empty, PricesOf returns nil.
+// PricesOf returns the prices of a known model, such as anthropic/claude, or four given prices, such as "3 3.75 0.3
+// 15", for every model. Without a text, it returns nil.
 func PricesOf(ctx context.Context, dataDir, text string) (replay.Prices, error) {
 	if text == "" {
 		return nil, nil

@@ -19,16 +19,14 @@ import (
 
 const (
 	columns = 80
-	// doctype begins each page.
 	doctype = "<!doctype html>"
-	// barWidth is the width of the longest bar, in columns. maxRows bounds the sessions that are listed.
+	// In columns. maxRows bounds the sessions that are listed.
 	barWidth = 50
 	maxRows  = 200
-	// idWidth is the length of the longest id of a session, which Pi uses.
+	// Pi's ids of sessions are the longest.
 	idWidth = 36
 )
 
-// Print prints the result for people: a sentence, two bars, and a table of the sessions.
 func Print(w io.Writer, r Result, isColored bool) error {
 	var b strings.Builder
 	paint := view.Painter(isColored)
@@ -68,12 +66,11 @@ func Print(w io.Writer, r Result, isColored bool) error {
 //go:embed page.html
 var pageHTML string
 
-// A bar is the bill of one session, or of all, on the page.
 type bar struct {
 	Name            string
 	Requests, Busts int
 	Alone, Magicctx string
-	// AloneShare and Share are the two bills, as fractions of the largest bill.
+	// AloneShare and Share are fractions of the largest bill.
 	AloneShare, Share float64
 }
 
@@ -86,7 +83,7 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	return Save(tell, path, content, "open it in a browser")
 }
 
-// Save writes a page, which only the user may read. It may replace an older page, but no other file.
+// Save writes a page for the user only. It may replace an older page, but no other file.
 func Save(tell io.Writer, path string, content []byte, next string) error {
 	old, err := regular.Prefix(path, int64(len(doctype)))
 	switch {
@@ -105,7 +102,6 @@ func Save(tell io.Writer, path string, content []byte, next string) error {
 	return err
 }
 
-// pageOf returns the result as one HTML page that loads nothing.
 func pageOf(r Result) ([]byte, error) {
 	most, mostOfRow := max(r.Total.Alone, r.Total.Magicctx, 1e-9), 1e-9
 	for _, row := range r.Rows {

@@ -48,7 +48,7 @@ func (n newest) report(ctx context.Context, withTexts bool, progress func(done, 
 	return b.Bytes(), err
 }
 
-// A newest is a trace, or a session with the session's newest trace.
+// A newest is a trace, or a session with its newest trace.
 type newest struct {
 	trace   traces.Trace
 	session string // empty for all sessions of the trace
@@ -65,7 +65,7 @@ func newestOf(ctx context.Context, dataDir, of string) (newest, error) {
 	return newest{all[0], of}, nil
 }
 
-// newestOfSession reads only the traces of the data directory. Unlike newestOf, it takes no path.
+// Unlike newestOf, newestOfSession takes no path.
 func newestOfSession(ctx context.Context, dataDir, session string) (newest, error) {
 	if session == "" {
 		return newest{}, errors.New("name a session")
@@ -77,7 +77,7 @@ func newestOfSession(ctx context.Context, dataDir, session string) (newest, erro
 	return newest{found[0], session}, nil
 }
 
-// play replays the trace. If a session is set, the summary has only this session.
+// If a session is set, the summary has only this session.
 func (n newest) play(ctx context.Context, o replay.Options) (replay.Summary, error) {
 	name := format.Clean(filepath.Base(n.trace.Path))
 	s, err := play(ctx, n.trace, o)

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Trial has the settings of a replay. A setting that is zero stays as it was recorded.
+// A Trial has the settings of a replay. A zero setting stays as recorded.
 type Trial struct {
 	Spending  schema.Spending `json:"spending"`
 	Threshold float64         `json:"threshold"` // in percent of the window
@@ -18,11 +18,10 @@ type Trial struct {
 	Prices    string          `json:"prices"`    // for example "anthropic/claude", or "3 3.75 0.3 15"
 }
 
-// An Outcome is what a session costs and loses in a replay.
 type Outcome struct {
 	Row
-	// Largest is the size of the largest prompt. Removed is the size of what was removed, and Reread is the size of the
-	// removed part that the model read again within 20 requests. All are in tokens.
+	// Largest is the largest prompt, Removed what was removed, and Reread the part of Removed that the model read
+	// again within 20 requests, in tokens.
 	Largest, Removed, Reread int
 	// MissedRuns counts the questions to the historian whose answers the trace lacks.
 	MissedRuns int

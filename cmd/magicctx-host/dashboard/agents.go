@@ -18,14 +18,12 @@ import (
 // maxRuns bounds the runs on the page of the agents.
 const maxRuns = 100
 
-// An agentsPage shows the runs of the agents, and the notes that models have written. All texts of a run are safe to
-// show.
+// All texts of a run are safe to show.
 type agentsPage struct {
 	Runs  []run            `json:"runs"`
 	Notes []chronicle.Note `json:"notes"`
 }
 
-// A run is one run of an agent, for example of the historian.
 type run struct {
 	At     int64  `json:"at"` // Unix ms
 	Took   string `json:"took"`
@@ -37,21 +35,17 @@ type run struct {
 	Model  string `json:"model"`
 	Tokens string `json:"tokens"`
 	Money  string `json:"money"`
-	// Undoes is the number under which the changes of memories can be undone in the project Project. It is 0 if the run
-	// made none.
+	// Undoes is the number under which the changes of memories can be undone, or 0.
 	Undoes  int    `json:"undoes"`
 	Project string `json:"project"`
 }
 
-// tasks says in words what a run of the historian was for.
 var tasks = map[string]string{
 	"incremental": "summarise new messages", "recomp": "write all summaries again", "partial": "write some summaries again", "wrapup": "summarise nearly everything",
 }
 
-// results says in words how a run has ended.
 var results = map[string]string{work.Success: "done", work.Failed: "failed", work.Noop: "nothing to do"}
 
-// agents returns the page of the agents, with all notes.
 func (p *pages) agents(r *http.Request) (agentsPage, error) {
 	out := agentsPage{Runs: []run{}, Notes: []chronicle.Note{}}
 	err := memories.View(r.Context(), p.Dir, func(r *memories.Reader) error {
@@ -85,7 +79,6 @@ func newRun(r chronicle.Run) run {
 	return out
 }
 
-// undo takes back the changes of memories of one run, and returns the memories that are shown again.
 func (p *pages) undo(r *http.Request) (restored []chronicle.Memory, err error) {
 	var of struct {
 		Project string `json:"project"`
@@ -103,7 +96,6 @@ func (p *pages) undo(r *http.Request) (restored []chronicle.Memory, err error) {
 	return restored, err
 }
 
-// close closes a note or a promise, or opens it again.
 func (p *pages) close(r *http.Request) (id int64, err error) {
 	var note struct {
 		ID     int64 `json:"id"`

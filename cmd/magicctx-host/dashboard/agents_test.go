@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// dream stores a run of the dreamer that archives memory 1, for $0.25.
 func dream(t *testing.T, s *store.Store, dir, report string) {
 	t.Helper()
 	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
@@ -85,7 +84,7 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	}
 }
 
-// The costs of two runs that overlap in one project cannot be told apart, so neither run has a price.
+// The costs of two overlapping runs in one project cannot be told apart.
 func TestTheMoneyOfOverlappingRunsIsUnknown(t *testing.T) {
 	s := serve(t).enter()
 	db := storetest.Open(t, s.dir)

@@ -26,36 +26,29 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Options describe a dashboard.
 type Options struct {
-	// Dir is the data directory.
 	Dir string
 	// Port is the TCP port on the loopback address, 0 for any free one.
 	Port uint16
 	// Follow calls tell with the state of the host, at first and after each change, until ctx ends.
-	Follow func(ctx context.Context, tell func(State))
-	// Session asks the host for the status of a session.
+	Follow  func(ctx context.Context, tell func(State))
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
-	// Keep tells the host which pieces of a session the user keeps.
-	Keep func(context.Context, schema.KeepParams) (schema.KeepResult, error)
-	// Messages writes a session's messages from number first to number last, word for word.
+	Keep    func(context.Context, schema.KeepParams) (schema.KeepResult, error)
+	// Messages writes a session's messages from first to last, word for word.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
-	// Read reads the messages of a harness's store.
-	Read wirediff.Read
+	Read     wirediff.Read
 	// Identify returns the identity of the project of a directory.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// Ready is called with the address for the browser. The address works only once.
+	// Ready gets the address for the browser, which works only once.
 	Ready func(url string) error
 }
 
-// A State is the host's state, as the page shows it.
 type State struct {
 	Status *schema.StatusResult `json:"status,omitempty"`
 	// Away is the reason why there is no status.
 	Away string `json:"away,omitempty"`
 }
 
-// Serve serves the page on the loopback address until ctx ends.
 func Serve(ctx context.Context, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -77,7 +70,7 @@ func Serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// readTimeout bounds the time in which a request has to arrive with its body, and idleTimeout the time without a request.
+// readTimeout bounds a request with its body, and idleTimeout the time between requests.
 const readTimeout, idleTimeout = 10 * time.Second, 2 * time.Minute
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {
@@ -111,17 +104,15 @@ var settingsScript string
 //go:embed whatif.js
 var whatIfScript string
 
-// pages answer the requests of the browser.
 type pages struct {
 	Options
 	guard   *guard
 	feed    *feed
 	replays *replays
-	// editing is held while the user's settings are read and written.
 	editing sync.Mutex
 }
 
-// handler serves the page, which holds no data, to everybody who knows its path. It serves the data only behind the guard.
+// Everybody who knows its path gets the page, which holds no data. The data is behind the guard.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -154,7 +145,7 @@ func (p *pages) handler() http.Handler {
 	return headers(root)
 }
 
-// A pathless writes answers. It leaves the path of the data directory out of errors.
+// A pathless leaves the path of the data directory out of errors.
 type pathless struct {
 	http.ResponseWriter
 	dir     string
@@ -174,15 +165,12 @@ func (w *pathless) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// withoutDir returns a text in which the files of a directory have no path.
 func withoutDir(text []byte, dir string) []byte {
 	return bytes.ReplaceAll(text, []byte(dir+string(filepath.Separator)), nil)
 }
 
-// Unwrap is for http.ResponseController.
 func (w *pathless) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// data returns the handlers behind the guard.
 func (p *pages) data() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /api/state":       p.feed.serve,
@@ -207,10 +195,9 @@ func (p *pages) data() map[string]http.HandlerFunc {
 	}
 }
 
-// maxBody bounds the body of a request, in bytes. A memory has at most a few kilobytes.
+// In bytes. A memory has at most a few kilobytes.
 const maxBody = 64 << 10
 
-// answer returns a handler that sends the result of f as JSON, or its error as text.
 func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -232,7 +219,6 @@ func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
 	}
 }
 
-// memories returns all memories of all projects, whatever their status.
 func (p *pages) memories(r *http.Request) ([]chronicle.Memory, error) {
 	all := []chronicle.Memory{}
 	err := memories.View(r.Context(), p.Dir, func(r *memories.Reader) (err error) {
@@ -246,7 +232,7 @@ func (p *pages) memories(r *http.Request) ([]chronicle.Memory, error) {
 	return all, err
 }
 
-// spendDays is the number of days that the page shows, with today as the last.
+// The last of these days is today.
 const spendDays = 7
 
 func (p *pages) spend(r *http.Request) (view.Spend, error) {
@@ -258,7 +244,6 @@ func (p *pages) spend(r *http.Request) (view.Spend, error) {
 	return view.SpendOf(calls, runs, time.Local), err
 }
 
-// A change is the user's change of one memory.
 type change struct {
 	ID      int64  `json:"id"`
 	Action  string `json:"action"` // "archive", "restore" or "edit"

@@ -26,14 +26,12 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// A served is a dashboard that runs.
 type served struct {
-	t   *testing.T
-	dir string
-	// base is the address of the page.
+	t           *testing.T
+	dir         string
 	base, token string
 	secret      string
-	// tells takes the states that the test gives to the dashboard.
+	// tells takes the states for the dashboard.
 	tells chan State
 }
 
@@ -95,7 +93,6 @@ func serve(t *testing.T) *served {
 	return s
 }
 
-// send sends a request with the given headers, and returns the status and the body.
 func (s *served) send(method, path, body string, headers ...string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
@@ -117,7 +114,6 @@ func (s *served) send(method, path, body string, headers ...string) (int, string
 	return answer.StatusCode, string(all)
 }
 
-// enter exchanges the token for the secret.
 func (s *served) enter() *served {
 	s.t.Helper()
 	status, body := s.send("POST", "/open", `"`+s.token+`"`)
@@ -132,7 +128,6 @@ func (s *served) api(method, path, body string) (int, string) {
 	return s.send(method, path, body, "Authorization", "Bearer "+s.secret)
 }
 
-// remember stores a memory, as the user does on the command line.
 func (s *served) remember(content string) {
 	s.t.Helper()
 	storetest.Must(s.t, memories.Edit(s.t.Context(), s.dir, storetest.Now, func(e *memories.Editor) error {
@@ -141,8 +136,8 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// Only the browser with the token gets data. A page of another origin, another user of the machine, a token that was
-// used before, and another name for this address get none.
+// A page of another origin, another user of the machine, a token that was used before, and another name for this
+// address get no data.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -179,15 +174,14 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// Before a browser sends the header for a page of another origin, it asks for permission. Without permission, it
-	// does not send the header.
+	// Without permission, a browser does not send the header for a page of another origin.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
 }
 
-// Everything is below a path that nobody can guess. Elsewhere, nothing shows that there is a dashboard. So the browser
-// takes no file that it has kept of another server on this port.
+// Nothing outside the random path shows that there is a dashboard. So the browser takes no file that it has kept of
+// another server on this port.
 func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	s := serve(t)
 	files := []string{"GET /", "GET /style.css", "GET /script.js", "POST /open"}
@@ -206,7 +200,7 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	}
 }
 
-// The browser deletes what it has kept of this origin before it gets the secret, but never the secret.
+// The browser deletes what it has kept of this origin, but never the secret.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)
 	cleared := func() string {
@@ -256,7 +250,6 @@ func TestWithoutADatabaseThePageIsEmpty(t *testing.T) {
 	}
 }
 
-// A tab sees the newest state at once, and then each later state.
 func TestTabsFollowTheHost(t *testing.T) {
 	s := serve(t).enter()
 	s.tells <- State{Away: "no host is running"}
@@ -281,7 +274,6 @@ func TestTabsFollowTheHost(t *testing.T) {
 	wants(`"session":"ses_1"`)
 }
 
-// An error tells a page that the database is damaged, but not where it is.
 func TestErrorsNameNoPath(t *testing.T) {
 	s := serve(t).enter()
 	storetest.Must(t, os.WriteFile(filepath.Join(s.dir, "magicctx.db"), bytes.Repeat([]byte("zebra"), 10_000), 0o600))
@@ -336,7 +328,6 @@ func TestUnfinishedRequestsEnd(t *testing.T) {
 	})
 }
 
-// pipes is a listener for connections in memory.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// diff returns what one request of a session has changed in the messages that the model sees.
 func (p *pages) diff(r *http.Request) (wirediff.Diff, error) {
 	request := wirediff.Request{Key: keyIn(r)}
 	var err error

@@ -10,16 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A feed holds the newest state of the host, for any number of tabs of the browser.
+// A feed serves any number of tabs of the browser.
 type feed struct {
-	mu sync.Mutex
-	// newest is encoded.
+	mu     sync.Mutex
 	newest []byte
 	// changed is closed when newest is replaced.
 	changed chan struct{}
 }
 
-// newFeed follows the host until ctx ends.
 func newFeed(ctx context.Context, follow func(context.Context, func(State))) *feed {
 	f := &feed{newest: []byte(`{"away":"looking for the host"}`), changed: make(chan struct{})}
 	go follow(ctx, func(s State) {
@@ -48,11 +46,10 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 	return f.newest, f.changed
 }
 
-// serve sends the state as server-sent events: at once, and after each change. A tab that reads slowly may miss states,
-// but never the newest one.
+// serve sends server-sent events. A tab that reads slowly may miss states, but never the newest.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	// The request has arrived. Otherwise the server would end the answer when it is older than a request may be.
+	// Otherwise the server would end the answer when it is older than a request may be.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
 		return
 	}

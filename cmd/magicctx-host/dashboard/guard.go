@@ -10,32 +10,29 @@ import (
 )
 
 // A guard answers only the browser that was given the token. The page exchanges the token for a secret, keeps the
-// secret in the storage of its origin, and sends it with each request as a header. There is no cookie, because a
-// browser sends the cookies of 127.0.0.1 to the servers of all ports, and those may belong to another user.
+// secret in the storage of its origin, and sends it with each request as a header. A cookie would also go to the
+// servers of all other ports of 127.0.0.1, which may belong to another user.
 //
-// So nobody else gets an answer. Another user of the machine does not know the secret. For a page of another origin, a
-// browser sends such a header only if the server allows it. A page that reaches this address under another name (DNS
-// rebinding) has another origin, too.
+// Another user of the machine does not know the secret. For a page of another origin, a browser sends such a header
+// only if the server allows it. A page that reaches this address under another name (DNS rebinding) has another
+// origin, too.
 //
-// Before the dashboard starts, another user may listen on its port, and a browser may load a page there. What the browser
-// keeps of that page, such as a script in its cache, must not become a part of the dashboard. So all files and data are
-// below a random path, and the browser deletes what it has kept.
+// Before the dashboard starts, another user may listen on its port, and a browser may keep for example a script of
+// that page. So all files and data are below a random path, and the browser deletes what it has kept.
 type guard struct {
 	secret string
 	// path is the first part of each path, without slashes.
 	path string
 
-	mu sync.Mutex
-	// token is empty once it has been used.
+	mu    sync.Mutex
 	token string
 }
 
 func newGuard() *guard { return &guard{token: rand.Text(), secret: rand.Text(), path: rand.Text()} }
 
-// policy lets the page load its own files, and nothing from elsewhere. No other page can show it in a frame.
+// The page may load only its own files, and no other page can show it in a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// headers adds the headers that every answer has.
 func headers(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
@@ -48,7 +45,6 @@ func headers(h http.Handler) http.Handler {
 	})
 }
 
-// protect returns h for requests with the secret.
 func (g *guard) protect(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -60,8 +56,7 @@ func (g *guard) protect(h http.Handler) http.Handler {
 	})
 }
 
-// forget lets the browser delete what it has kept of this origin, until the token is used. Later, that would be the
-// secret.
+// Until the token is used, the browser deletes what it has kept of this origin. Later, that would be the secret.
 func (g *guard) forget(h http.Header) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +67,6 @@ func (g *guard) forget(h http.Header) {
 
 var errClosed = errors.New("open the address that magicctx-host dashboard has printed; it works once, so start the command again if you have used it")
 
-// open exchanges the token for the secret.
 func (g *guard) open(token string) (secret string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A keptPiece is a piece that the user keeps.
 type keptPiece struct {
 	Tag    int    `json:"tag"`
 	Name   string `json:"name"` // for example "§12§ read src/main.go"
@@ -27,7 +26,7 @@ func keptPieces(units []schema.KeptUnit) []keptPiece {
 	return all
 }
 
-// keep tells the host that the user keeps a piece, or lets it go. It returns all pieces that the user then keeps.
+// keep returns all pieces that the user then keeps.
 func (p *pages) keep(r *http.Request) ([]keptPiece, error) {
 	var wish schema.KeepParams
 	if err := json.UnmarshalRead(r.Body, &wish); err != nil {

@@ -20,50 +20,46 @@ import (
 )
 
 const (
-	// maxBusts bounds the busts on the page of a session, and maxPieces the pieces of one bust. A page with more would be
-	// slow to draw, and nobody would read it to its end.
+	// A page with more busts, or more pieces of a bust, would be slow to draw, and nobody would read it to its end.
 	maxBusts, maxPieces = 300, 100
-	// maxMessages bounds the text of a range of messages, in bytes.
+	// In bytes.
 	maxMessages = 512 << 10
 )
 
-// A sessionPage is the page of one session: what was put away, and what replaces it. All its texts are safe to show.
+// All texts of a sessionPage are safe to show.
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
-	// Timeline is absent if the provider has reported no usage yet. Model is the model whose prices it uses.
+	// Timeline uses the prices of Model. It is absent before the first usage.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
-	// Busts are the requests that changed the cached prefix, the newest first. More counts those that were left out.
+	// Busts are the requests that changed the cached prefix, newest first. More counts the others.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
-	// Kept are the pieces that the user keeps. It is null if no host knows the session: then no piece can be kept.
+	// Kept is null if no host knows the session: then no piece can be kept.
 	Kept []keptPiece `json:"kept"`
-	// Summaries are the history of the session, the oldest first.
+	// Oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
 }
 
-// A bust says what one request has put away.
 type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens".
+	// Size is for example "61k → 32k tokens".
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
-	// Pieces are the largest pieces that were taken. More counts the others, and MoreTokens is their size.
+	// Pieces are the largest that were taken. More counts the others, and MoreTokens is their size.
 	Pieces     []piece `json:"pieces"`
 	More       int     `json:"more,omitzero"`
 	MoreTokens string  `json:"moreTokens,omitzero"`
 }
 
-// A fact is one line about a bust, for example "price" and "re-sends 12.9k, removes 9.8k".
 type fact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
-// A piece is a part of a message that is no longer sent.
 type piece struct {
 	Tag    int    `json:"tag"`
 	Name   string `json:"name"` // for example "§12§ read src/main.go"
@@ -73,10 +69,8 @@ type piece struct {
 	size   int
 }
 
-// maxSessions bounds the list of sessions.
 const maxSessions = 200
 
-// A sessionLink names a session that has a page.
 type sessionLink struct {
 	Harness string `json:"harness"`
 	Session string `json:"session"`
@@ -84,8 +78,7 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
-// sessions returns the sessions in the database, the newest first. The host tells the page which
-// of them are live.
+// The newest session is first. The host tells the page which are live.
 func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
 	links := []sessionLink{}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
@@ -101,18 +94,15 @@ func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
 	return links, err
 }
 
-// keyIn returns the session that a request names.
 func keyIn(r *http.Request) store.Key {
 	q := r.URL.Query()
 	return store.Key{Harness: q.Get("harness"), Session: q.Get("session")}
 }
 
-// A missing is the reason why there is nothing at an address.
 type missing string
 
 func (m missing) Error() string { return string(m) }
 
-// find returns the session with a key.
 func find(b *store.Browser, key store.Key) (store.SessionName, error) {
 	all, err := b.Sessions()
 	if err != nil {
@@ -126,7 +116,6 @@ func find(b *store.Browser, key store.Key) (store.SessionName, error) {
 	return store.SessionName{}, missing(fmt.Sprintf("magicctx knows no session %q of %q", format.Clean(key.Session), format.Clean(key.Harness)))
 }
 
-// session returns the page of one session.
 func (p *pages) session(r *http.Request) (sessionPage, error) {
 	key := keyIn(r)
 	var name store.SessionName
@@ -184,7 +173,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	return out, nil
 }
 
-// putAway returns the requests that were busts or that have taken something, in order.
+// putAway returns the requests that were busts or that have taken something.
 func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]store.RemovalRow) (passes []int) {
 	for _, row := range journal {
 		if row.Bust {
@@ -201,7 +190,7 @@ func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]
 	return slices.Compact(passes)
 }
 
-// piecesOf returns the pieces by the request that took them, the largest first.
+// The largest piece of a request is first.
 func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece {
 	taken := make(map[int][]piece)
 	for _, d := range dropped {
@@ -220,7 +209,6 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-// newBust describes a request. row is zero if the journal no longer has it.
 func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
@@ -269,8 +257,7 @@ func newBust(pass int, row store.PassRow, pieces []piece, removals map[int][]sto
 	return b
 }
 
-// coveredBefore returns the number of the last message that summaries had replaced before a request. It is not always the
-// largest one: when a session goes back, its summaries are withdrawn.
+// When a session goes back, its summaries are withdrawn, so the newest number is not always the largest.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {
@@ -283,7 +270,6 @@ func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) 
 	return through
 }
 
-// standing names the summaries that now replace the messages first to last.
 func standing(first, last int, summaries []chronicle.Compartment) string {
 	var titles []string
 	for _, c := range summaries {
@@ -297,7 +283,6 @@ func standing(first, last int, summaries []chronicle.Compartment) string {
 	return "Now summarised in " + strings.Join(titles, ", ") + "."
 }
 
-// clean makes the texts of a summary safe to show.
 func clean(c *chronicle.Compartment) {
 	c.Title, c.Missing, c.Model, c.Episode = format.Clean(c.Title), format.Clean(c.Missing), format.Clean(c.Model), format.Clean(c.Episode)
 	for i := range c.Tiers {
@@ -305,13 +290,12 @@ func clean(c *chronicle.Compartment) {
 	}
 }
 
-// A messageText is a range of messages, word for word. IsCut means that the text goes on.
+// IsCut means that the text goes on.
 type messageText struct {
 	Text  string `json:"text"`
 	IsCut bool   `json:"isCut"`
 }
 
-// messages returns a range of messages as `history expand` prints it.
 func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	first, firstErr := strconv.Atoi(r.URL.Query().Get("first"))
 	last, lastErr := strconv.Atoi(r.URL.Query().Get("last"))
@@ -327,7 +311,7 @@ func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	return m, err
 }
 
-// A bounded keeps what is written up to a number of bytes, and refuses the rest with errFull.
+// A bounded refuses what is too much with errFull.
 type bounded struct {
 	strings.Builder
 	left int

@@ -18,8 +18,7 @@ import (
 
 const ofSession = "?harness=opencode&session="
 
-// storeSession stores a session of three requests. The second drops a call, and the third puts a summary in the place of
-// two messages.
+// The second request drops a call, and the third puts a summary in the place of two messages.
 func storeSession(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	s := storetest.Open(t, dir)
@@ -67,12 +66,12 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	storetest.Same(t, "title", got.Title, "Zebras <b>")
-	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
-	// chart leaves it out.
+	// 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the chart
+	// leaves it out.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
-	// Request 3 has no usage, so its parts have the sizes that the host has counted.
+	// Request 3 has no usage, so its parts have the host's sizes.
 	parts := ""
 	for _, part := range got.Timeline.Parts {
 		parts += part.Label + " " + part.Value + ", "
@@ -172,7 +171,7 @@ func TestABustIsShownPieceByPiece(t *testing.T) {
 	}
 }
 
-// When a session has gone back, summaries end earlier than before. Then the first message of a bust was larger than its last.
+// After a session has gone back, summaries end earlier. Then the first message of a bust was larger than its last.
 func TestRangesAfterASessionWentBack(t *testing.T) {
 	removals := map[int][]store.RemovalRow{}
 	for pass, through := range map[int]int{10: 80, 30: 60, 40: 75} {

@@ -12,16 +12,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A settingsPage shows the settings that are in force for one harness in one directory.
+// The settings are those of one harness in one directory.
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
-	// Directories are the directories of the known sessions. A person chooses one of them, or none: then only the
-	// user's own file counts.
+	// A person chooses one of the known directories, or only the user's own file.
 	Directories []string `json:"directories"`
 }
 
-// settings reads the files as the host does. It reads no file of a directory that has no session.
+// No file of a directory without a session is read.
 func (p *pages) settings(r *http.Request) (settingsPage, error) {
 	out := settingsPage{Warnings: []string{}}
 	o, err := p.place(r, r.URL.Query().Get("harness"), r.URL.Query().Get("directory"))
@@ -45,7 +44,7 @@ func (p *pages) settings(r *http.Request) (settingsPage, error) {
 // harnesses are the names of the harnesses that have settings.
 var harnesses = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessOpenCode2: "OpenCode", schema.HarnessPi: "Pi"}
 
-// place returns the options for a harness and a directory that the page names.
+// The page names the harness and the directory.
 func (p *pages) place(r *http.Request, harness, directory string) (config.Options, error) {
 	o := config.Options{Harness: schema.Harness(harness), Directory: directory}
 	if harnesses[o.Harness] == "" {
@@ -58,17 +57,15 @@ func (p *pages) place(r *http.Request, harness, directory string) (config.Option
 	return o, err
 }
 
-// A settingChange is the user's change of one key in the user's own file.
 type settingChange struct {
 	Harness   string  `json:"harness"`
 	Directory string  `json:"directory"` // only the shown effects depend on it: a project's file is never written
 	Key       string  `json:"key"`
 	Value     *string `json:"value"` // JSON; without it, the key is removed
-	// Seen is the version of the file that the person has seen. If Seen is empty, nothing is written.
+	// Seen is the version of the file that the person has seen. Without it, nothing is written.
 	Seen string `json:"seen"`
 }
 
-// A plannedChange describes a change, both before and after it is written.
 type plannedChange struct {
 	File    string          `json:"file"`
 	Version string          `json:"version"`
@@ -77,7 +74,6 @@ type plannedChange struct {
 	When    string          `json:"when"`
 }
 
-// changeSetting describes the change of a key. If the person has already seen the change, changeSetting also writes it.
 func (p *pages) changeSetting(r *http.Request) (plannedChange, error) {
 	var c settingChange
 	var out plannedChange

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// Only the files of directories with a session are read. So nobody can use the page to find out what other directories
-// hold.
+// Nobody can use the page to find out what other directories hold.
 func TestSettingsNameTheirFile(t *testing.T) {
 	s := serve(t).enter()
 	home, known, other := t.TempDir(), t.TempDir(), t.TempDir()
@@ -43,8 +42,7 @@ func TestSettingsNameTheirFile(t *testing.T) {
 	}
 }
 
-// A person sees a change before it is written. Only the user's own file is written, and never if somebody else has
-// edited it meanwhile.
+// Only the user's own file is written, and never if somebody else has edited it meanwhile.
 func TestASettingIsChanged(t *testing.T) {
 	s := serve(t).enter()
 	home, project := t.TempDir(), t.TempDir()

@@ -9,9 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// timelineOf draws the journal of a session at the prices of its model today. It returns nil if no request has a usage.
-// The journal does not hold the sizes of the answers, so the bill covers only the prompts. base is the size of a prompt
-// without its messages, or 0 if it is unknown.
+// timelineOf uses today's prices of the session's model. Without a usage, it returns nil. The journal lacks the sizes
+// of answers, so the bill covers only the prompts. base is the size of a prompt without its messages, or 0.
 func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *page.Timeline {
 	var passes []*replay.Pass
 	isKnown := false
@@ -33,8 +32,7 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *pag
 	return &t
 }
 
-// sourcesOf splits the prompt of a request by source. The host's counts of the messages are scaled so that all parts
-// add up to the provider's count of the prompt.
+// The host's counts are scaled so that all parts add up to the provider's count of the prompt.
 func sourcesOf(row store.PassRow, base int) replay.Sources {
 	head := row.BaselineTokens + row.DeltaTokens
 	memories := min(row.MemoryTokens, head)

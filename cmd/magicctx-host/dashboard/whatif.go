@@ -14,10 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// replayTimeout bounds a replay in the background.
 const replayTimeout = 10 * time.Minute
 
-// replays runs the replays that a person starts on the page of a session, one at a time, in the background.
+// Replays run in the background, one at a time.
 type replays struct {
 	work *background.Work
 	dir  string // the data directory
@@ -25,32 +24,28 @@ type replays struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	state  replayState
-	// report is the result of a share.
 	report []byte
 }
 
 // A replayState describes the newest replay.
 type replayState struct {
-	// Harness and Session name the session. They are empty if there was no replay yet.
-	Harness   string `json:"harness"`
-	Session   string `json:"session"`
-	Action    string `json:"action"` // "what-if" or "share"
-	IsRunning bool   `json:"isRunning"`
-	Progress  string `json:"progress,omitzero"`
-	Error     string `json:"error,omitzero"`
-	// Sentence and Rows are the result of a what-if. A share leads to a report instead.
-	Sentence string    `json:"sentence,omitzero"`
-	Rows     []tellRow `json:"rows,omitempty"`
+	// Harness and Session are empty before the first replay.
+	Harness   string    `json:"harness"`
+	Session   string    `json:"session"`
+	Action    string    `json:"action"` // "what-if" or "share"
+	IsRunning bool      `json:"isRunning"`
+	Progress  string    `json:"progress,omitzero"`
+	Error     string    `json:"error,omitzero"`
+	Sentence  string    `json:"sentence,omitzero"`
+	Rows      []tellRow `json:"rows,omitempty"`
 }
 
-// A tellRow is one figure of a session, with the recorded settings and with the tried ones.
 type tellRow struct {
 	Name     string `json:"name"`
 	Recorded string `json:"recorded"`
 	Tried    string `json:"tried"`
 }
 
-// A replayRequest starts or cancels a replay.
 type replayRequest struct {
 	Action  string        `json:"action"` // "what-if", "share" or "cancel"
 	Harness string        `json:"harness"`
@@ -60,7 +55,7 @@ type replayRequest struct {
 
 var errBusy = errors.New("another replay is running; wait for it or cancel it")
 
-// change starts or cancels a replay, and returns the state after that.
+// change starts or cancels a replay.
 func (p *replays) change(r *http.Request) (replayState, error) {
 	var asked replayRequest
 	if err := json.UnmarshalRead(r.Body, &asked); err != nil {
@@ -119,14 +114,12 @@ func (p *replays) progress(done, steps int) {
 	p.state.Progress = fmt.Sprintf("step %d of %d", done, steps)
 }
 
-// get returns the state of the newest replay.
 func (p *replays) get(*http.Request) (replayState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state, nil
 }
 
-// takeReport returns the report of the newest share as HTML.
 func (p *replays) takeReport(*http.Request) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +131,6 @@ func (p *replays) takeReport(*http.Request) (string, error) {
 	return report, nil
 }
 
-// sentence says how the bills differ.
 func sentence(recorded, tried compare.Outcome) string {
 	text := "With these settings, the session would have cost " + format.Money(tried.Magicctx)
 	switch less := recorded.Magicctx - tried.Magicctx; {

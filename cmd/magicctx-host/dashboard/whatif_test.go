@@ -12,7 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// record puts a recorded trace into the data directory.
 func (s *served) record(trace string) {
 	s.t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "traces", trace))
@@ -22,7 +21,6 @@ func (s *served) record(trace string) {
 	storetest.Must(s.t, os.WriteFile(filepath.Join(dir, "1700000000001-1-"+trace), content, 0o600))
 }
 
-// replayed waits for the end of the replay, and returns its state.
 func (s *served) replayed() (state replayState) {
 	s.t.Helper()
 	for {
@@ -91,7 +89,7 @@ func TestASessionIsReplayedWithOtherSettings(t *testing.T) {
 	}
 }
 
-// Only one replay runs at a time, and it ends when the person cancels it.
+// Only one replay runs at a time.
 func TestAReplayIsCancelled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays recorded sessions")

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// A session is a name and never a path: neither a trace elsewhere nor a named pipe, which would hang, is opened. An
-// error does not tell where the data directory is.
+// A session is a name: neither a trace elsewhere nor a named pipe, which would hang, is opened. An error does not
+// tell where the data directory is.
 func TestAReplayOpensNoPath(t *testing.T) {
 	s := serve(t).enter()
 	s.record("short.jsonl.gz")

@@ -16,11 +16,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// A workspacesPage shows the workspaces, and what they can share.
+// A workspacesPage also shows what workspaces can share.
 type workspacesPage struct {
 	Workspaces []memories.Workspace `json:"workspaces"`
 	Categories []string             `json:"categories"`
-	// Directories are the directories of the known sessions. Only their projects can join.
+	// Only the projects of known sessions can join.
 	Directories []string `json:"directories"`
 }
 
@@ -38,7 +38,6 @@ func (p *pages) workspaces(r *http.Request) (workspacesPage, error) {
 	return out, err
 }
 
-// directories returns the directories of the known sessions.
 func (p *pages) directories(r *http.Request) ([]string, error) {
 	all := []string{}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
@@ -57,7 +56,6 @@ func (p *pages) directories(r *http.Request) ([]string, error) {
 	return slices.Compact(all), err
 }
 
-// A workspaceChange is the user's change of one workspace.
 type workspaceChange struct {
 	Action    string   `json:"action"` // "set", "join", "leave" or "remove"
 	Name      string   `json:"name"`
@@ -66,7 +64,6 @@ type workspaceChange struct {
 	Project   string   `json:"project"`   // of leave: the identity of the project
 }
 
-// changeWorkspace changes a workspace as the command does.
 func (p *pages) changeWorkspace(r *http.Request) (string, error) {
 	var c workspaceChange
 	if err := json.UnmarshalRead(r.Body, &c); err != nil {

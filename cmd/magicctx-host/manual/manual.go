@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Complete writes a script that completes commands, flags and their values in bash, zsh or fish.
+// Complete writes a completion script for bash, zsh or fish.
 func Complete(w io.Writer, shell string, app *kong.Application) error {
 	switch shell {
 	case "bash":
@@ -21,7 +21,6 @@ func Complete(w io.Writer, shell string, app *kong.Application) error {
 	}
 }
 
-// commandsOf returns the commands that people use.
 func commandsOf(app *kong.Application) (all []*kong.Node) {
 	for _, n := range app.Children {
 		if !n.Hidden {
@@ -31,8 +30,7 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// words returns the words that may follow a command: its subcommands, its flags, and the values of those
-// arguments and flags that allow a fixed set of values.
+// The words are subcommands, flags, and the values of those that allow a fixed set.
 func words(n *kong.Node) (all []string) {
 	for _, sub := range commandsIn(n) {
 		all = append(all, sub.Name)
@@ -46,7 +44,6 @@ func words(n *kong.Node) (all []string) {
 	return all
 }
 
-// commandsIn returns the subcommands of a command.
 func commandsIn(n *kong.Node) (all []*kong.Node) {
 	for _, sub := range n.Children {
 		if sub.Type == kong.CommandNode && !sub.Hidden {
@@ -56,7 +53,7 @@ func commandsIn(n *kong.Node) (all []*kong.Node) {
 	return all
 }
 
-// flagsOf returns the flags of a command and of its subcommands, each name once.
+// Each name occurs once.
 func flagsOf(n *kong.Node) (all []*kong.Flag) {
 	for _, f := range n.Flags {
 		if !f.Hidden {
@@ -80,8 +77,7 @@ func namesOf(nodes []*kong.Node) (names []string) {
 	return names
 }
 
-// leaves returns the commands that can be run. In place of a command with subcommands, it returns the
-// subcommands.
+// In place of a command with subcommands, leaves returns the subcommands.
 func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	for _, n := range nodes {
 		if subs := commandsIn(n); len(subs) > 0 {
@@ -93,7 +89,7 @@ func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	return all
 }
 
-// choices returns the allowed values of an argument or a flag. It returns nil if any value is allowed.
+// choices returns nil if any value is allowed.
 func choices(v *kong.Value) (all []string) {
 	for _, word := range strings.Split(v.Enum, ",") {
 		if word = strings.TrimSpace(word); word != "" {
@@ -187,15 +183,13 @@ func completeFish(w io.Writer, app *kong.Application) error {
 	return err
 }
 
-// quote quotes a text for a shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// bracketless replaces the characters that have a special meaning in a description for zsh.
+// These characters have a special meaning in a description for zsh.
 func bracketless(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")", ":", ";").Replace(text)
 }
 
-// Page writes the manual page.
 func Page(w io.Writer, app *kong.Application) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n.I command\n.RI [ flags ]\n.SH COMMANDS\n",
@@ -216,7 +210,6 @@ func Page(w io.Writer, app *kong.Application) error {
 	return err
 }
 
-// roff escapes text for a line of a manual page.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -15,29 +15,24 @@ import (
 )
 
 const (
-	// refreshEvery is the interval between two status requests. The host announces changes of sessions, so the requests
-	// only renew the rest, for example the warnings.
+	// The host announces changes of sessions, so these requests only renew the rest, for example the warnings.
 	refreshEvery = 5 * time.Second
-	// retryEvery is the interval between two attempts to reach a host.
-	retryEvery = time.Second
-	// reportPause is the shortest time between two reports. Without it, several busy sessions would cause many reports
-	// a second.
+	retryEvery   = time.Second
+	// Several busy sessions would otherwise cause many reports a second.
 	reportPause = 100 * time.Millisecond
 )
 
-// A Follower polls the host of a data directory. While no host runs, it keeps trying, and it never
-// starts one.
+// A Follower polls the host of a data directory, and never starts one.
 type Follower struct {
 	Endpoint daemon.Endpoint
-	// Dir is the data directory of the host.
-	Dir string
+	Dir      string
 }
 
-// News is one report of a Follower: a status, or the reason for its absence.
+// News is a status, or the reason for its absence.
 type News struct {
 	Status *schema.StatusResult
 	Away   string
-	// Changed is true if a session has changed, or if the follower has just connected to the host.
+	// Changed is true after a change of a session, or a new connection.
 	Changed bool
 }
 
@@ -62,7 +57,6 @@ func (f Follower) reason(err error) string {
 
 var errHostLeft = errors.New("the host has ended")
 
-// listen follows one host until the host is gone.
 func (f Follower) listen(ctx context.Context, tell func(News)) error {
 	in := inbox{arrived: make(chan struct{}, 1)}
 	client, err := f.subscribe(ctx, &in)
@@ -95,7 +89,6 @@ func (f Follower) listen(ctx context.Context, tell func(News)) error {
 	}
 }
 
-// An inbox holds the newest status of each session that has changed.
 type inbox struct {
 	arrived chan struct{}
 	mu      sync.Mutex
@@ -122,7 +115,6 @@ func (in *inbox) take() []schema.SessionStatus {
 	return all
 }
 
-// with returns a status in which sessions have changed.
 func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.StatusResult {
 	st.Sessions = slices.Clone(st.Sessions)
 	for _, s := range changed {
@@ -139,7 +131,7 @@ func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.Status
 	return &st
 }
 
-// subscribe connects to the host, which then sends the status of each session that changes.
+// The host then sends the status of each session that changes.
 func (f Follower) subscribe(ctx context.Context, in *inbox) (*rpc.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

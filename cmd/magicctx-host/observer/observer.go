@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Timeout bounds each request to the host. It can be short because a status never waits for a
-// pass.
+// Timeout bounds each request to the host. A status never waits for a pass.
 const Timeout = 5 * time.Second
 
 // OtherProgram returns a warning if the running host is another program than this one.

@@ -19,8 +19,7 @@ func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(printableJSON{w}, &slog.HandlerOptions{Level: level}))
 }
 
-// printableJSON escapes, in lines of JSON, the control characters that slog leaves as they are, for example U+009B and
-// U+202E. People read the log with tail.
+// slog leaves some control characters, for example U+009B and U+202E, and people read the log with tail.
 type printableJSON struct{ to io.Writer }
 
 func (w printableJSON) Write(line []byte) (int, error) {
@@ -30,8 +29,8 @@ func (w printableJSON) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Handler returns the handler for a log that people read on a terminal. On a terminal that shows colours,
-// tint does not change the escape sequences in texts. So the handler removes them first.
+// On a terminal that shows colours, tint does not change the escape sequences in texts, so the handler removes them
+// first.
 func Handler(w io.Writer, level slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
 }

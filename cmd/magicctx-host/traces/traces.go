@@ -19,13 +19,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Variable names a directory for traces. It overrides the setting of `trace on`.
+// Variable names a directory for traces, before the setting of `trace on`.
 const Variable = "MAGICCTX_TRACE"
 
-// Dir is the directory of the traces below a data directory.
 func Dir(dataDir string) string { return filepath.Join(dataDir, "traces") }
 
-// How says how to record a trace.
 func How() string { return program.Name() + " trace on records the next session" }
 
 // A Trace is a recorded trace. Changed is the time of its last frame.
@@ -35,8 +33,8 @@ type Trace struct {
 	Changed time.Time
 }
 
-// All returns the traces in the data directory and in the directory that Variable names, the newest first. It sorts them
-// by name: a name begins with the time in milliseconds, and all times of this century have the same number of digits.
+// All returns the traces in the data directory and in the directory of Variable, newest first. A name begins with the
+// time in milliseconds, which has the same number of digits in all this century.
 func All(dataDir string) (all []Trace, err error) {
 	dirs := []string{Dir(dataDir)}
 	if dir := os.Getenv(Variable); dir != "" {
@@ -61,7 +59,7 @@ func All(dataDir string) (all []Trace, err error) {
 	return all, nil
 }
 
-// Newest returns the newest trace that holds a request to a model. If no trace does, it returns the newest one.
+// Newest returns the newest trace with a request to a model, or else the newest.
 func Newest(dataDir string) (Trace, error) {
 	all, err := All(dataDir)
 	if err != nil {
@@ -95,8 +93,8 @@ func Of(ctx context.Context, dataDir, session string) (of []Trace, err error) {
 	return of, nil
 }
 
-// Holds reports whether the trace holds a request of the session to a model, or of any session if session is "". If a
-// harness was only started, its trace holds none.
+// Holds reports whether the trace holds a request of the session, or of any for "". The trace of a harness that was
+// only started holds none.
 func (t Trace) Holds(ctx context.Context, session string) bool {
 	f, err := os.Open(t.Path)
 	if err != nil {
@@ -124,7 +122,6 @@ func (t Trace) Holds(ctx context.Context, session string) bool {
 	return false
 }
 
-// Reader returns a reader of r that fails when ctx ends.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &cancelled{ctx, r} }
 
 type cancelled struct {

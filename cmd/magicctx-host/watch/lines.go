@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
-// Plain prints the status, and then each event in a line, until ctx ends. It never changes a line that is already
-// printed.
+// Plain prints the status, and then each event in a line, until ctx ends.
 func Plain(ctx context.Context, o Options, w io.Writer) error {
 	v := o.live()
 	v.Away = ""
@@ -28,8 +27,8 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints the status as one line of JSON after each change of a session, until ctx ends. If there is no host, JSON
-// says once on errs that it waits.
+// JSON prints a line after each change of a session, until ctx ends. Without a host, it says once on errs that it
+// waits.
 func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	isAway := false
 	return printed(ctx, o, func(n observer.News) error {
@@ -50,8 +49,7 @@ func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	})
 }
 
-// printed calls tell with each report until ctx ends, or until tell fails because the reader of the pipe has ended, for
-// example in `| head`.
+// tell fails when the reader of the pipe has ended, for example in `| head`.
 func printed(ctx context.Context, o Options, tell func(observer.News) error) (failed error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

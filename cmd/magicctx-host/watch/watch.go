@@ -14,24 +14,21 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
-// Options configure a watch.
 type Options struct {
 	// Follow calls tell with each report about the host until ctx ends.
 	Follow func(ctx context.Context, tell func(observer.News))
-	// Dir is the data directory.
-	Dir string
-	// Page describes the output. The screen asks the terminal for its size.
+	Dir    string
+	// The screen asks the terminal for its size.
 	Page view.Page
 	// Choice says which sessions show at the start.
 	Choice view.Choice
 }
 
-// live returns the data before the first report.
 func (o Options) live() view.Live {
 	return view.Live{Away: "looking for the host", AwaySince: o.Page.Now, Color: o.Page.Color, ASCII: o.Page.ASCII, Program: o.Page.Program, Choice: o.Choice}
 }
 
-// framesPerSecond bounds the drawing. Each frame costs about 0.03 % of a core, even if nothing has changed.
+// Each frame costs about 0.03 % of a core, even if nothing has changed.
 const framesPerSecond = 6
 
 // Screen shows the host on the terminal out until ctx ends or the person at in quits. in may be nil.
@@ -57,7 +54,6 @@ func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	return nil
 }
 
-// A model is the state of the screen.
 type model struct {
 	ctx           context.Context
 	dir           string
@@ -66,10 +62,8 @@ type model struct {
 	asked         int // the number of pages that were asked for
 }
 
-// second says that a second has passed: the ages on the screen have changed.
 type second struct{}
 
-// An answer is the text of a page.
 type answer struct {
 	asked int
 	page  view.TextPage
@@ -77,10 +71,8 @@ type answer struct {
 
 func everySecond() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return second{} }) }
 
-// Init implements tea.Model.
 func (m model) Init() tea.Cmd { return everySecond() }
 
-// Update implements tea.Model.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case observer.News:
@@ -127,8 +119,7 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// command returns the title of the page for an action, and the command whose output it shows. If the action
-// needs a session, and none is selected, it returns no command.
+// If the action needs a session, and none is selected, there is no command.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {
@@ -155,10 +146,8 @@ func (m model) command(action view.Action) (title string, args []string) {
 	return title, append(args, "--harness", string(st.Harness), "--", st.Session)
 }
 
-// patience bounds the time of a command.
 const patience = 30 * time.Second
 
-// output runs a command of this program, and returns its output.
 func (m model) output(args []string) string {
 	ctx, cancel := context.WithTimeout(m.ctx, patience)
 	defer cancel()
@@ -180,7 +169,6 @@ func (m model) output(args []string) string {
 	return strings.Replace(text, "magicctx-host: ", "This cannot be shown: ", 1)
 }
 
-// View implements tea.Model.
 func (m model) View() tea.View {
 	drawn, _ := view.Screen(m.live, m.width, m.height, time.Now())
 	v := tea.NewView(drawn)

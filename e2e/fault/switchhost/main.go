@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// Environment variables of the program.
 const (
 	behaviourFile = "SWITCHHOST_FILE" // the file with the behaviour
 	realHost      = "SWITCHHOST_REAL" // the path of the real binary
@@ -32,7 +31,7 @@ func main() {
 		if isAskedForVersion() {
 			time.Sleep(time.Hour)
 		}
-		// It runs until it is killed. Even the end of stdin does not end it.
+		// The hanging host runs until it is killed. Even the end of stdin does not end it.
 		pid := strconv.Itoa(os.Getpid())
 		if err := os.WriteFile(os.Getenv(behaviourFile)+".pid", []byte(pid), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, "switchhost:", err)
@@ -62,12 +61,10 @@ func main() {
 	}
 }
 
-// isAskedForVersion reports whether doctor has started this program. A plugin starts it with other
-// arguments.
+// doctor starts this program with --version. A plugin starts it with other arguments.
 func isAskedForVersion() bool { return len(os.Args) == 2 && os.Args[1] == "--version" }
 
-// runReal runs the real host as a child with our streams. It does not replace this process, because
-// Windows has no exec.
+// Windows has no exec, so the real host runs as a child with the streams of this process.
 func runReal() int {
 	signal.Ignore(os.Interrupt)
 	cmd := exec.CommandContext(context.Background(), os.Getenv(realHost), os.Args[1:]...)
@@ -78,7 +75,6 @@ func runReal() int {
 	return 0
 }
 
-// answer gives every request the same answer.
 func answer(with string) {
 	in := bufio.NewReader(os.Stdin)
 	for id := 1; ; id++ {

@@ -1,4 +1,4 @@
-// The rules of chat completions: OpenAI's own, those of compatible providers, and Mistral's.
+// The rules of OpenAI's chat completions, of compatible providers, and of Mistral.
 import type { Body } from "../convert.ts"
 import { type Finding, type Rule, type Rules, isBlank, twice } from "./rule.ts"
 
@@ -115,7 +115,6 @@ const orderOfRoles: Rule = (body) => {
   })
 }
 
-/** The conversation begins with the user. */
 const firstIsUser: Rule = (body) => {
   const i = messages(body).findIndex((m) => !isSystem(m))
   const first = messages(body)[i]

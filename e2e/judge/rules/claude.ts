@@ -3,7 +3,6 @@ import type { Body } from "../convert.ts"
 import type { Evidence } from "../evidence.ts"
 import { type Finding, type Rules, isBlank, twice } from "./rule.ts"
 
-/** A Block is a content block of either API. */
 interface Block {
   type: "text" | "thinking" | "redacted" | "call" | "result" | "image" | "document" | "cache" | "unknown"
   text?: string
@@ -88,7 +87,6 @@ const results = (t: Turn | undefined): Block[] => t?.blocks.filter((b) => b.type
 
 type Check = (p: Prompt, e: Evidence) => Finding[]
 
-/** The conversation begins with the user. */
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
 /**
@@ -107,7 +105,7 @@ const rolesAlternate: Check = ({ turns }) =>
 const contentIsNotEmpty: Check = ({ turns }) =>
   turns.flatMap((t, i) => (visible(t).length === 0 ? [{ where: `messages[${i}]`, detail: `a message of the ${t.role} without content`, key: t.role }] : []))
 
-/** No text is blank, not even in a result that is a list. */
+/** A result that is a list must have no blank text, either. */
 const textIsNotBlank: Check = ({ turns }) =>
   turns.flatMap((t, i) =>
     t.blocks.flatMap((b, j) => (b.type === "text" && isBlank(b.text) ? [{ where: `messages[${i}].content[${j}]`, detail: `a blank text of the ${t.role}: ${JSON.stringify(b.text)}`, key: t.role }] : [])),
@@ -127,7 +125,6 @@ const callsHaveResults: Check = ({ turns }) =>
 const oneResultEach: Check = ({ turns }) =>
   turns.flatMap((t, i) => twice(results(t).map((b) => b.id ?? "")).map((id) => ({ where: `messages[${i}]`, detail: `two results for ${id}`, key: id })))
 
-/** In the user message after calls, the results stand first. */
 const resultsStandFirst: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
     const blocks = visible(t)
@@ -257,7 +254,6 @@ const breakpointsHaveContent: Check = ({ turns }) =>
     ...(t.blocks[0]?.type === "cache" ? [{ where: `messages[${i}]`, detail: "a message that begins with a breakpoint", key: "first" }] : []),
   ])
 
-/** An answer at the end of the request does not end with white space. */
 const endIsTrimmed: Check = ({ turns }) => {
   const last = turns.at(-1)
   const block = last && visible(last).at(-1)

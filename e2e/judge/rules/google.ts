@@ -1,4 +1,3 @@
-// The rules of Gemini's generateContent.
 import type { Body } from "../convert.ts"
 import { type Finding, type Rule, type Rules, isBlank } from "./rule.ts"
 
@@ -44,7 +43,7 @@ const callsFollowUser: Rule = (body) => {
   return all.flatMap((c, i) => (calls(c).length > 0 && all[i - 1]?.role !== "user" ? [{ where: at(i), detail: `a call (${named(c)}) after ${all[i - 1] ? "a turn of the model" : "nothing"}` }] : []))
 }
 
-/** Responses come directly after the calls, with the same number and the same names. */
+/** The responses come directly after the calls, with the same number and the same names. */
 const callsHaveResponses: Rule = (body) => {
   const all = contents(body)
   return all.flatMap((c, i): Finding[] => {

@@ -1,4 +1,3 @@
-// The rules of OpenAI's Responses API.
 import type { Body } from "../convert.ts"
 import { type Finding, type Rule, type Rules, isBlank, twice } from "./rule.ts"
 
@@ -36,7 +35,6 @@ const oneOutputEach: Rule = (body) => {
   return [...twice(ids("function_call")), ...twice(ids("function_call_output"))].map((id) => ({ where: "input", detail: `${id} occurs twice`, key: id }))
 }
 
-/** Whether an item is output of the model itself. */
 const isOutput = (item: Item | undefined): boolean => item?.type === "function_call" || item?.role === "assistant"
 
 /** Reasoning is followed by the item that it led to. */

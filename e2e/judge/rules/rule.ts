@@ -5,12 +5,11 @@ import type { Evidence } from "../evidence.ts"
 
 /** A Finding is a place where a request breaks a rule. */
 export interface Finding {
-  /** The place in the request's body. */
   where: string
   detail: string
   /**
    * Identifies the same finding in the requests of the raw array and of the wire, for example by the id of a call.
-   * Findings without a key cannot be told apart, so the wire may have as many of them as the raw array.
+   * Without a key, findings cannot be distinguished. Then the wire may have as many of them as the raw array.
    */
   key?: string
 }
@@ -18,10 +17,8 @@ export interface Finding {
 /** A Rule finds the places where a request breaks it. */
 export type Rule = (body: Body, evidence: Evidence) => Finding[]
 
-/** Rules by name. */
 export type Rules = Record<string, Rule>
 
-/** The ids that occur more than once. */
 export function twice(ids: string[]): string[] {
   return [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))]
 }

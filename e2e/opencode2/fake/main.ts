@@ -29,7 +29,6 @@ interface Tool {
   execute(input: any, context: object): Promise<{ content: object[] }>
 }
 
-/** A directory with its plugins. */
 class Place {
   readonly hooks = new Map<string, Hook[]>()
   readonly tools = new Map<string, Tool>()
@@ -141,7 +140,6 @@ const placeOf = (directory: string): Place => {
 
 class Stop extends Error {}
 
-/** The turns of one session. */
 class Run {
   private readonly id: string
   /** The prompts that are not in the transcript yet. */
@@ -198,13 +196,12 @@ class Run {
     }
   }
 
-  /** Puts a prompt into the transcript. */
   private deliver({ id, text, files = [], delivery: _, ...more }: any): void {
     store.put(this.id, { id, type: "user", time: { created: Date.now() }, text, files: files.map(fileOf), ...more })
     this.emit("session.inbox.delivered", { inputID: id })
   }
 
-  /** One request with its tool calls. The result says whether another one follows. */
+  /** Returns whether another request follows. */
   private async step(): Promise<boolean> {
     const steers = this.inbox.filter(({ delivery }) => delivery === "steer")
     for (const prompt of steers) {
@@ -244,7 +241,6 @@ class Run {
     return calls.length > 0 || this.inbox.some(({ delivery }) => delivery === "steer")
   }
 
-  /** The event of a request, as its hooks get it. */
   private event(): any {
     const session = of(this.id)
     const tools = session.isDenied ? {} : Object.fromEntries([...placeOf(session.directory).tools.values()].map(({ name, description, input }) => [name, { description, input }]))
@@ -338,7 +334,6 @@ class Run {
     return (await this.answer(body)).content.map(({ text }) => text).join("")
   }
 
-  /** Runs work while the session is busy. */
   during(work: Promise<void>): void {
     this.idle = work.catch((err: Error) => console.error(err.message))
   }
@@ -409,7 +404,6 @@ function shell(command: string, directory: string): { output: string; exit: numb
   return { output: stdout, exit: status ?? 1 }
 }
 
-/** The actions on a session. */
 const actions: Record<string, (session: Session, input: any) => unknown> = {
   prompt: ({ id }, { text, files, delivery }) => runs.of(id).prompt({ text, ...(files && { files }), ...(delivery && { delivery }) }),
   wait: ({ id }) => settled(id),
@@ -438,7 +432,7 @@ const actions: Record<string, (session: Session, input: any) => unknown> = {
   synthetic: ({ id }, { text }) => store.put(id, { id: newID("msg"), type: "synthetic", time: { created: Date.now() }, text }),
 }
 
-/** Waits until a session is idle. A turn may begin when the one before it ends. */
+/** When one turn ends, the next may begin. So settled waits until the session is idle. */
 async function settled(id: string): Promise<void> {
   const { idle } = runs.of(id)
   await idle

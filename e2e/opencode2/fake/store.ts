@@ -17,7 +17,6 @@ export interface Session {
   agent: string
   model: { providerID: string; id: string }
   parentID?: string
-  /** True if every tool is denied. */
   isDenied?: boolean
   /** The first message that the next prompt will remove. */
   revert?: string
@@ -25,7 +24,7 @@ export interface Session {
 
 let last = 0
 
-/** An id that sorts by its time, as OpenCode's ids do. */
+/** OpenCode's ids sort by their time, so newID does, too. */
 export function newID(kind: string): string {
   last = Math.max(last + 1, Date.now() * 0x100)
   return `${kind}_${last.toString(16).padStart(14, "0")}${Math.random().toString(36).slice(2, 10).padEnd(8, "0")}`
@@ -66,14 +65,12 @@ export class Store {
     return found.map(({ id, type, data }) => ({ id, type, ...JSON.parse(data) }))
   }
 
-  /** Adds a message, or stores its changes. */
   put(session: string, { id, type, ...data }: Row): void {
     this.db
       .query("INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) ON CONFLICT (id) DO UPDATE SET data = ?6, time_updated = ?5")
       .run(id, session, type, ++this.seq, Date.now(), JSON.stringify(data))
   }
 
-  /** Removes a message and all later ones. */
   cut(session: string, from: string): void {
     this.db.query("DELETE FROM session_message WHERE session_id = ?1 AND seq >= (SELECT seq FROM session_message WHERE id = ?2)").run(session, from)
   }

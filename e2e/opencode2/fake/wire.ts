@@ -1,6 +1,6 @@
 import type { Row, Session } from "./store.ts"
 
-/** OpenCode's class of a message. It makes its instances anew for each request. */
+/** OpenCode makes new instances of this class for each request. */
 export class Message {
   declare readonly role: "system" | "user" | "assistant" | "tool"
   declare readonly content: any[]
@@ -11,7 +11,7 @@ export class Message {
   }
 }
 
-/** The entries of the stored messages, from the newest completed compaction on. */
+/** The entries begin with the newest completed compaction. */
 export function entriesOf(rows: readonly Row[], model: Session["model"]): Message[] {
   return sinceCompaction(rows).flatMap((row) => entries(row, model)).map((entry) => new Message(entry))
 }
@@ -132,7 +132,7 @@ function image(mime: string, data: string): object {
   return { type: "image", source: { type: "base64", media_type: mime, data } }
 }
 
-/** An error that the provider answers in place of the model. */
+/** The provider answers with this error in place of the model. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: string
@@ -144,7 +144,6 @@ export class Refusal extends Error {
   }
 }
 
-/** The events of a streamed answer. */
 export async function* ask(baseURL: string, session: Session, body: object, signal?: AbortSignal): AsyncGenerator<any> {
   const headers = { "content-type": "application/json", "x-opencode-session": session.id, "x-session-id": session.id }
   const response = await fetch(`${baseURL}/messages`, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) })

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings returns a configuration in which every key that has an effect is a comment, with its description and
-// default from the JSON Schema.
+// Settings comments out every key that has an effect, with its description and default from the JSON Schema.
 func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
@@ -39,7 +38,6 @@ func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, erro
 	return []byte(w.out.String()), nil
 }
 
-// A writer writes the properties of a JSON Schema as commented settings.
 type writer struct {
 	out         strings.Builder
 	definitions *hujson.Object
@@ -50,8 +48,8 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// property writes one key. Lines of its description start with describe. Lines of the key itself, which
-// a user uncomments as a block, start with prefix.
+// Lines of the description start with describe. Lines of the key, which a user uncomments as a block, start with
+// prefix.
 func (w *writer) property(describe, prefix, name string, v hujson.Value, owner reflect.Type) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -94,7 +92,6 @@ func (w *writer) property(describe, prefix, name string, v hujson.Value, owner r
 	w.line("%s},", prefix)
 }
 
-// exampleOf returns the example in a field's tag as JSON, empty if there is none.
 func exampleOf(f reflect.StructField) string {
 	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
 		example, ok := strings.CutPrefix(rule, "example=")
@@ -108,7 +105,6 @@ func exampleOf(f reflect.StructField) string {
 	return ""
 }
 
-// fieldNamed returns the field of a struct for a key.
 func fieldNamed(t reflect.Type, key string) (reflect.StructField, bool) {
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key && !f.Anonymous {
@@ -118,7 +114,7 @@ func fieldNamed(t reflect.Type, key string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// spaced formats a value in one line, with a space after each comma of a list.
+// A list gets a space after each comma.
 func spaced(v hujson.Value) string {
 	array, ok := v.Value.(*hujson.Array)
 	if !ok {
@@ -131,8 +127,7 @@ func spaced(v hujson.Value) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// objectAt returns the member with that name as an object. If it is missing or no object, the result is
-// empty.
+// If the member is missing or no object, the result is empty.
 func objectAt(obj *hujson.Object, name string) *hujson.Object {
 	if inner, ok := valueAt(obj, name).Value.(*hujson.Object); ok {
 		return inner
@@ -142,7 +137,7 @@ func objectAt(obj *hujson.Object, name string) *hujson.Object {
 
 func textAt(obj *hujson.Object, name string) string { return textOf(valueAt(obj, name)) }
 
-// valueAt returns the member with that name. If it is missing, the value is empty.
+// If the member is missing, the value is empty.
 func valueAt(obj *hujson.Object, name string) hujson.Value {
 	for _, m := range obj.Members {
 		if textOf(m.Name) == name {
@@ -152,7 +147,6 @@ func valueAt(obj *hujson.Object, name string) hujson.Value {
 	return hujson.Value{}
 }
 
-// textOf returns the string in v, or "" if v is no string.
 func textOf(v hujson.Value) string {
 	if literal, ok := v.Value.(hujson.Literal); ok && literal.Kind() == '"' {
 		return literal.String()
@@ -160,7 +154,7 @@ func textOf(v hujson.Value) string {
 	return ""
 }
 
-// wrap breaks a sentence into lines of at most width bytes. A longer word gets a line of its own.
+// A word that is longer than width gets its own line.
 func wrap(sentence string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(sentence) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// WriteLog writes a session log of another program into a home directory.
 func WriteLog(t testing.TB, home, path, content string) {
 	t.Helper()
 	path = filepath.Join(home, path)

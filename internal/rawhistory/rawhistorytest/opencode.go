@@ -15,15 +15,14 @@ import (
 //go:embed opencode.sql
 var openCodeSchema string
 
-// An OpenCode is an OpenCode database that a test writes.
 type OpenCode struct {
 	t    testing.TB
 	Path string
 	conn *sqlite3.Conn
 }
 
-// NewOpenCode creates OpenCode's database in a home directory. Like a running OpenCode, it keeps its
-// connection open, until the test ends.
+// NewOpenCode creates OpenCode's database in a home directory. Like a running OpenCode, it keeps its connection
+// open until the test ends.
 func NewOpenCode(t testing.TB, home string) *OpenCode {
 	t.Helper()
 	o := openDatabase(t, home)
@@ -50,14 +49,13 @@ func (o *OpenCode) must(err error) {
 	}
 }
 
-// Exec runs SQL.
 func (o *OpenCode) Exec(sql string) {
 	o.t.Helper()
 	o.must(o.conn.Exec(sql))
 }
 
-// Add adds a session with messages in the form of OpenCode's message hook. It stores them as OpenCode does:
-// without their ids, and with the parts in their own rows.
+// Add takes messages in the form of OpenCode's message hook. It stores them as OpenCode does: without their
+// ids, and with separate rows for their parts.
 func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.t.Helper()
 	o.Exec(`BEGIN`)
@@ -87,7 +85,7 @@ func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.Exec(`COMMIT`)
 }
 
-// AddRow adds a message without parts. data may be any text, even invalid JSON.
+// data may be any text, even invalid JSON.
 func (o *OpenCode) AddRow(session, id string, created int64, data string) {
 	o.t.Helper()
 	o.insert(`INSERT INTO message VALUES (?, ?, ?, 1, ?)`, id, session, created, data)

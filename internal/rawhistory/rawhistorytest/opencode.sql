@@ -1,4 +1,4 @@
--- The tables of OpenCode 1.18 that hold messages, with the columns that matter to a reader.
+-- These tables of OpenCode 1.18 hold messages. Columns that no reader needs are left out.
 PRAGMA journal_mode = WAL;
 
 CREATE TABLE session (

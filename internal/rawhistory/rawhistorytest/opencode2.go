@@ -8,8 +8,7 @@ import (
 //go:embed opencode2.sql
 var openCode2Schema string
 
-// NewOpenCode2 creates the database of a release of OpenCode 2 in a home directory, without the tables of
-// version 1.
+// NewOpenCode2 creates the database of a release of OpenCode 2, without the tables of version 1.
 func NewOpenCode2(t testing.TB, home string) *OpenCode {
 	t.Helper()
 	o := openDatabase(t, home)
@@ -17,8 +16,7 @@ func NewOpenCode2(t testing.TB, home string) *OpenCode {
 	return o
 }
 
-// UpgradeToOpenCode2 adds the tables of OpenCode 2. Like OpenCode 2, it leaves the tables of version 1 as they
-// are.
+// Like OpenCode 2, UpgradeToOpenCode2 keeps the tables of version 1.
 func (o *OpenCode) UpgradeToOpenCode2() {
 	o.t.Helper()
 	o.Exec(openCode2Schema)
@@ -30,7 +28,7 @@ func (o *OpenCode) Rename2ToBeta() {
 	o.Exec(`ALTER TABLE session_v2 RENAME TO session`)
 }
 
-// AddRow2 adds a message of OpenCode 2. data may be any text, even invalid JSON.
+// data may be any text, even invalid JSON.
 func (o *OpenCode) AddRow2(session, id, kind string, seq int64, data string) {
 	o.t.Helper()
 	o.insert(`INSERT INTO session_message VALUES (?, ?, ?, ?, 1, 1, ?)`, id, session, kind, seq, data)

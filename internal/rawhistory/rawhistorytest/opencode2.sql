@@ -1,5 +1,5 @@
--- The tables of OpenCode 2 that hold messages, with the columns that matter to a reader. The
--- betas have the table of sessions under the name that version 1 gave it.
+-- These tables of OpenCode 2 hold messages. Columns that no reader needs are left out. In the betas, the table
+-- of sessions has the name that it has in version 1.
 CREATE TABLE session_v2 (
 	id           TEXT PRIMARY KEY,
 	directory    TEXT NOT NULL,

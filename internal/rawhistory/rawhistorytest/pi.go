@@ -10,16 +10,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Pi is a Pi session file that a test writes.
 type Pi struct {
 	t    testing.TB
 	Path string
-	// Leaf is the id of the entry that becomes the parent of the next one. "" means no parent.
+	// Leaf is the id of the next entry's parent, or "".
 	Leaf    string
 	entries int
 }
 
-// NewPi creates the file of a session of the project /p in a home directory. The file begins with its header.
+// NewPi creates the file of a session of the project /p, with its header.
 func NewPi(t testing.TB, home, session string) *Pi {
 	t.Helper()
 	dir := filepath.Join(home, ".pi", "agent", "sessions", "--p--")
@@ -31,7 +30,6 @@ func NewPi(t testing.TB, home, session string) *Pi {
 	return p
 }
 
-// Line appends a line.
 func (p *Pi) Line(line string) { p.Append(line + "\n") }
 
 // Append appends bytes, for example half a line.
@@ -50,8 +48,8 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// Entry appends an entry after the leaf and returns its id. members are further members of the entry, for
-// example `"message":{"role":"user"}`. They may be empty.
+// members are further members of the entry, for example `"message":{"role":"user"}`, or empty. The entry comes
+// after the leaf.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
 	line, id := p.NextLine(kind, members)
@@ -60,7 +58,6 @@ func (p *Pi) Entry(kind, members string) (id string) {
 	return id
 }
 
-// NextLine returns the line for an entry after the leaf, and its id.
 func (p *Pi) NextLine(kind, members string) (line, id string) {
 	p.entries++
 	id = fmt.Sprintf("%08x", p.entries)
@@ -74,8 +71,8 @@ func (p *Pi) NextLine(kind, members string) (line, id string) {
 	return fmt.Sprintf(`{"type":%q,"id":%q,"parentId":%s,"timestamp":"2026-11-20T11:18:23.000Z"%s}`, kind, id, parent, members), id
 }
 
-// Message appends a message of Pi's array as Pi stores it. A custom message and the summary of a branch get
-// their own kinds of entries.
+// Message appends a message of Pi's array as Pi stores it. A custom message and the summary of a branch have
+// special kinds of entries.
 func (p *Pi) Message(raw json.Value) (id string) {
 	p.t.Helper()
 	var m struct {

@@ -9,13 +9,12 @@ import (
 	"sync"
 )
 
-// learned is made by gen/learn.py: the number of terms and of dimensions, the terms, the scales of their vectors,
-// the vectors, and for each term the number of its neighbours and the neighbours.
+// gen/learn.py makes learned: the number of terms and of dimensions, the terms, the scales of their vectors,
+// and the vectors. Then the number of neighbours and the neighbours follow for each term.
 //
 //go:embed words.bin
 var learned []byte
 
-// Width is the number of dimensions of a vector.
 const Width = 64
 
 // A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the same.
@@ -76,14 +75,13 @@ func (v *Vector) Add(term []byte) {
 	}
 }
 
-// AddShare adds a share of another vector.
 func (v *Vector) AddShare(o *Vector, share float32) {
 	for k, x := range o {
 		v[k] += share * x
 	}
 }
 
-// Unit returns the vector of length 1 that has the same direction. The zero vector stays as it is.
+// Unit returns the vector of length 1 with the same direction. The zero vector stays as it is.
 func (v *Vector) Unit() (unit Vector) {
 	if n := v.length(); n > 0 {
 		unit.AddShare(v, float32(1/n))

@@ -13,7 +13,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// splitPattern is the pattern that package tokens implements by hand.
 const splitPattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 func main() {
@@ -49,8 +48,7 @@ func run(in, out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// pack returns the vocabulary before compression: the number of tokens, then
-// their lengths, then their bytes, in order of rank.
+// The vocabulary before compression is the number of tokens, then their lengths, then their bytes, in order of rank.
 func pack(claude []byte) ([]byte, error) {
 	var doc struct {
 		Pattern string `json:"pat_str"`

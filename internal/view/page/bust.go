@@ -12,31 +12,27 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A bustRow is one bust with its details, which the page shows on a click.
 type bustRow struct {
 	Index, Pass           int
 	Verdict, Cause, Class string
-	// Taken says how much the bust removed, and Result says whether it paid off. Paid decides the
-	// colour of Result.
+	// Taken says how much the bust removed, and Result whether it paid off. Paid decides the colour of Result.
 	Taken, Result string
 	Paid          bool
 	Facts         []fact
 	Units         []unitRow
-	// More counts the units without a row, and MoreTokens counts their tokens.
+	// More counts the units without a row, and MoreTokens their tokens.
 	More, MoreTokens int
 }
 
 // A fact is a line of a bust's details, for example "cost" and "$0.054: ...".
 type fact struct{ Name, Text string }
 
-// A unitRow is one unit that a bust has edited.
 type unitRow struct {
 	Tag                     int
 	Unit, Label, Edit, Rule string
 	Tokens                  int
 }
 
-// newBustRow describes the bust of one of the session's passes.
 func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.Outcome) bustRow {
 	p := passes[index]
 	row := bustRow{Index: index, Pass: p.Pass, Verdict: verdictOf(p), Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
@@ -56,8 +52,7 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 	return row
 }
 
-// takenOf describes the content that a bust has removed from the prompt: units, and messages whose
-// summary the head shows instead.
+// A bust removes units, and messages whose summary the head shows instead.
 func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	var parts []string
 	if n := unitsOf(passes[index].Taken); n > 0 {
@@ -76,7 +71,6 @@ func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	return strings.Join(append(parts, format.Tokens(o.Removed)+" tokens"), ", ") + " went"
 }
 
-// coveredBy returns the number of messages that a head covers. head is nil if there is none.
 func coveredBy(head *schema.HeadStatus) int {
 	if head == nil {
 		return 0
@@ -84,7 +78,6 @@ func coveredBy(head *schema.HeadStatus) int {
 	return head.Through
 }
 
-// unitsOf counts the units that edits are about. One unit may have several edits.
 func unitsOf(taken []replay.Taken) int {
 	tags := make(map[int]bool)
 	for _, t := range taken {
@@ -93,7 +86,6 @@ func unitsOf(taken []replay.Taken) int {
 	return len(tags)
 }
 
-// resultOf says in a few words whether a bust has paid off by the end of the trace.
 func resultOf(o replay.Outcome) string {
 	switch {
 	case report.OutcomeNote(o) == "":
@@ -127,7 +119,6 @@ func factsOf(p *replay.Pass, o replay.Outcome) []fact {
 	return facts
 }
 
-// editNames says in plain words what each kind of edit does.
 var editNames = map[string]string{
 	"clamp": "arguments cut", "skeleton": "result dropped", "drop": "dropped", "strip": "reminders out",
 	"compress": "shortened", "unthink": "reasoning out", "shell": "empty message out",

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// maxColumns bounds the steps of a curve. A screen cannot show more, even with the page at its
-	// widest.
+	// A screen cannot show more steps of a curve, even with the page at its widest.
 	maxColumns = 400
 	// minPasses keeps the bars of a very short session from becoming wide blocks.
 	minPasses = 12
-	// curveHeight is the height of the plot's coordinate system. The browser stretches the curves to
-	// the plot, and so does not have to stretch the text.
+	// The browser stretches the curves from this coordinate system to the plot, so it does not have to stretch
+	// the text.
 	curveHeight = 1000
 )
 
@@ -26,7 +25,7 @@ type series struct {
 	of    func(*replay.Pass) int
 }
 
-// These are the parts of the context and of the provider's usage, from the bottom of the plot to its top.
+// The parts are in the order from the bottom of the plot to its top.
 var (
 	contextSeries = []series{
 		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
@@ -55,8 +54,7 @@ var (
 	}
 )
 
-// A plot is one drawing of curves, for page.html. Positions are shares of its width and height (0..1), from the
-// left and from the top.
+// Positions in a plot are shares of its width and height (0..1), from the left and from the top.
 type plot struct {
 	Width, Height int
 	Curves        []curve // the curves are drawn in this order, so the first one is at the back
@@ -70,7 +68,6 @@ type mark struct {
 	Label string
 }
 
-// columns describes how the passes of a session share the width of a plot.
 type columns struct {
 	each  int // the number of passes in each column
 	width int // the number of columns; in a short session, the last columns are empty
@@ -82,11 +79,10 @@ func columnsOf(passes int) columns {
 	return columns{each, max((passes+each-1)/each, minPasses)}
 }
 
-// at returns the position of the middle of the i-th pass, in columns.
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. The curve at the back is the sum of all, so that no gap
-// shows between two series. pick chooses the value of a column from its passes.
+// stack draws series on top of each other. The curve at the back is the sum of all, so that no gap shows
+// between two series. pick chooses the value of a column from its passes.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -110,8 +106,7 @@ func heights(passes []*replay.Pass, c columns, of func(*replay.Pass) int, pick f
 	return hs
 }
 
-// fullest returns the value of a column's fullest pass, so that a single overflow of the window stays
-// visible.
+// A column shows its fullest pass, so that a single overflow of the window stays visible.
 func fullest(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	best := passes[0]
 	for _, p := range passes[1:] {
@@ -122,7 +117,6 @@ func fullest(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(of(best))
 }
 
-// most returns the largest value in a column.
 func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	n := 0
 	for _, p := range passes {
@@ -131,7 +125,7 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// average returns the mean value in a column. So the area below the curve, which stands for the bill, stays right.
+// The area below the curve shows the bill. With the average, this area stays right.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {
@@ -140,7 +134,6 @@ func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(sum) / float64(len(passes))
 }
 
-// steps returns the path of a curve, with one step for each column.
 func steps(hs []float64, top float64, area bool) string {
 	y := func(h float64) int {
 		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // 1.1 is above the top, where it is not visible
@@ -170,7 +163,6 @@ func steps(hs []float64, top float64, area bool) string {
 	return string(path)
 }
 
-// grid returns marks at round numbers of tokens from 0 to top.
 func grid(top float64) []mark {
 	if !(top <= mostTop) {
 		return nil
@@ -183,7 +175,6 @@ func grid(top float64) []mark {
 	return marks
 }
 
-// moneyGrid returns marks at round amounts of money from 0 to top.
 func moneyGrid(top float64) []mark {
 	if !(top <= mostTop) {
 		return nil
@@ -200,8 +191,7 @@ func moneyGrid(top float64) []mark {
 	return marks
 }
 
-// dollars formats an amount with as many decimals as the steps of its scale need, for example "$4" and
-// "$0.05".
+// dollars writes as many decimals as the steps of the scale need, for example "$4" and "$0.05".
 func dollars(x, step float64) string {
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
 	if decimals == 1 {
@@ -210,8 +200,7 @@ func dollars(x, step float64) string {
 	return "$" + strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// passMarks returns the labels of the x-axis: the number of the first pass, and of
-// about five more at round steps, for example 1, 50, 100.
+// passMarks returns the number of the first pass, and of about five more at round steps, for example 1, 50, 100.
 func passMarks(passes []*replay.Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)
 	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}
@@ -223,7 +212,7 @@ func passMarks(passes []*replay.Pass, c columns) []mark {
 	return marks
 }
 
-// mostTop bounds the values of an axis with marks. A trace may hold any numbers.
+// A trace may hold any numbers, so above this value an axis has no marks.
 const mostTop = 1e15
 
 // roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.

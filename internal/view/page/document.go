@@ -17,31 +17,26 @@ import (
 )
 
 const (
-	// maxRows bounds the tables of the page, and maxUnits bounds the units of one bust. The output of
-	// --json has all of them.
+	// The output of --json has all rows, and all units of a bust.
 	maxRows     = 200
 	maxUnits    = 40
 	slowestRows = 8
-	// maxName bounds the length of a name from the trace.
-	maxName = 120
+	maxName     = 120
 )
 
-// pageView is the input of the page's template.
 type pageView struct {
 	Trace, Policy string
-	// Sentence sums up the replay.
-	Sentence     string
-	Style        template.CSS
-	Script       template.JS
-	Missing      []string // the facts that the trace lacks
-	Tiles        []tile
-	Findings     []findingRow
-	MoreFindings int
-	Sessions     []sessionView
-	Marks        []markRow
+	Sentence      string
+	Style         template.CSS
+	Script        template.JS
+	Missing       []string // the facts that the trace lacks
+	Tiles         []tile
+	Findings      []findingRow
+	MoreFindings  int
+	Sessions      []sessionView
+	Marks         []markRow
 }
 
-// A markRow is the bill of the whole trace at other settings. Share is its part of the largest bill.
 type markRow struct {
 	replay.MarksBill
 	Money string
@@ -59,7 +54,7 @@ func markRows(all []replay.MarksBill) (rows []markRow) {
 	return rows
 }
 
-// A tile shows one figure of the whole trace. Alarm marks a figure that should be zero.
+// Alarm marks a figure that should be zero.
 type tile struct {
 	Name, Value, Note string
 	Alarm             bool
@@ -110,7 +105,6 @@ func newPageView(s replay.Summary, o Options) pageView {
 
 func anchor(i int) string { return "session-" + strconv.Itoa(i+1) }
 
-// bySession returns the sessions in the order of their first pass.
 func bySession(passes []*replay.Pass) ([]string, map[string][]*replay.Pass) {
 	var order []string
 	by := make(map[string][]*replay.Pass)
@@ -147,12 +141,10 @@ func tiles(s replay.Summary) []tile {
 	return append(all, findingsTile(s))
 }
 
-// regretTile shows how much of the removed content the model soon read again.
 func regretTile(r replay.Regret) tile {
 	return tile{Name: "tokens read again", Value: format.Tokens(schema.SumOf(r.Removals).Reread), Note: clean(words.Regret(r.Removals, r.Cost))}
 }
 
-// billTile shows the bill with the historian's part, and the saving.
 func billTile(s replay.Summary) tile {
 	v, ok := s.Saving()
 	if !ok {
@@ -161,7 +153,6 @@ func billTile(s replay.Summary) tile {
 	return tile{Name: "bill", Value: format.Money(s.Bill + v.Historian), Note: format.Saving(v.Money)}
 }
 
-// promptTile shows the size of the largest prompt, and the window.
 func promptTile(s replay.Summary) tile {
 	note := "tokens"
 	if s.Prompts.Window > 0 {
@@ -188,7 +179,6 @@ func bustTile(busts, paid int) tile {
 	return tile{Name: format.Plural(busts, "bust"), Value: format.Grouped(busts), Note: note}
 }
 
-// foldTile counts the epochs of the heads.
 func foldTile(s replay.Summary) tile {
 	note := cmp.Or(report.Publications(s.Publishes), "no run of the historian")
 	return tile{Name: "summaries written anew", Value: format.Grouped(len(s.Folds)), Note: note}
@@ -252,11 +242,10 @@ func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 	return rows
 }
 
-// bustClasses are the results of bustClass, with the most harmless first.
+// The most harmless class comes first.
 var bustClasses = []string{"ours", "outside", "unexplained"}
 
-// bustClass returns the class of a bust by its cause: our own, from outside, or unexplained. The class
-// decides the colour.
+// The class decides the colour of a bust: our own, from outside, or unexplained.
 func bustClass(cause string) string {
 	switch cause {
 	case pipeline.BustUnexplained, "":
@@ -267,7 +256,6 @@ func bustClass(cause string) string {
 	return "ours"
 }
 
-// why explains a pass, with its price.
 func why(p *replay.Pass) string {
 	cause := causeOf(p)
 	if note := report.PriceNote(p); note != "" {
@@ -283,8 +271,7 @@ func causeOf(p *replay.Pass) string {
 	return clean(report.CauseOf(p))
 }
 
-// clean prepares a name from the trace for the page: it removes unprintable characters and shortens a
-// long name. The template escapes it.
+// clean removes unprintable characters from a name of the trace, and shortens a long name. The template escapes it.
 func clean(name string) string {
 	name = format.Clean(name)
 	if runes := []rune(name); len(runes) > maxName {

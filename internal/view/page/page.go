@@ -13,9 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// Options control how a browser shows a summary.
 type Options struct {
-	// Trace is the name of the trace, for the title.
 	Trace string
 }
 
@@ -29,8 +27,7 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// pageTemplate is parsed at its first use, because every process of the program would have to
-	// parse it otherwise.
+	// Otherwise every process of the program would have to parse the template. So it is parsed at its first use.
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{
 			"count":   format.Tokens[int],
@@ -41,16 +38,15 @@ var (
 	})
 )
 
-// pagePolicy allows the page to run its own script and nothing else, and to load nothing. So text from
-// a trace cannot do harm.
+// pagePolicy allows the page only to run its own script, and to load nothing. So text from a trace cannot do harm.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// Write writes a summary as one HTML page without external files. The size of a session's drawing is
-// bounded. The values for the mouse pointer take about 70 bytes per pass.
+// Write writes a summary as one HTML page without external files. The size of a session's drawing is bounded.
+// The values for the mouse pointer take about 70 bytes per pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy

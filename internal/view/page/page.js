@@ -1,11 +1,9 @@
 "use strict"
-// The page is complete without this script; it adds the choice of a session and
-// of a pass.
+// The page is complete without this script. The script adds the choice of a session and of a pass.
 
 const sessions = [...document.querySelectorAll(".session")]
 const money = (x) => (x === 0 ? "$0" : x >= 100 ? "$" + x.toFixed(0) : x >= 0.0995 ? "$" + x.toFixed(2) : x >= 0.00995 ? "$" + x.toFixed(3) : "$" + x.toFixed(4))
 const scaled = (x) => (x < 99.95 ? String(Math.round(x * 10) / 10) : x.toFixed(0))
-// Formats a number as the page itself does, for example 999, 12.9k and 4.1M.
 const number = (n) => (n < 1000 ? String(n) : n < 999500 ? scaled(n / 1e3) + "k" : scaled(n / 1e6) + "M")
 
 class Chart {
@@ -26,7 +24,7 @@ class Chart {
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
-  /** Reads the data when the session is first shown: a trace may hold many sessions. */
+  /** A trace may hold many sessions, so the data is read when the session is first shown. */
   show() {
     if (this.data) return
     this.data = JSON.parse(this.source.textContent)
@@ -56,7 +54,6 @@ class Chart {
     this.stage.focus({ preventScroll: true })
   }
 
-  /** Shows the details of the bust at index i, if the page has a row for it. */
   tell(i) {
     const details = this.details.get(i)
     if (!details) return

@@ -22,7 +22,6 @@ func page(t testing.TB, s replay.Summary, trace string) string {
 	return b.String()
 }
 
-// summaryOf returns the summary of passes that have only tokens.
 func summaryOf(passes ...*replay.Pass) replay.Summary {
 	for i, p := range passes {
 		p.Pass = i + 1
@@ -54,7 +53,7 @@ func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 			t.Errorf("the page has %q", raw)
 		}
 	}
-	// The page has one script of its own, and the data of two sessions.
+	// One script is the page's own, and two hold the data of two sessions.
 	if n := strings.Count(got, "</script"); n != 3 {
 		t.Errorf("%d scripts end, want 3", n)
 	}
@@ -367,7 +366,6 @@ func TestOverflowsAreFindings(t *testing.T) {
 	}
 }
 
-// The page names each fold with its reason and its sections, and each publication.
 func TestPageTellsTheHistory(t *testing.T) {
 	const hostile = "<img src=x>"
 	first, second, last := passOf(10, 20, 30), passOf(10, 20, 30), passOf(10, 20, 30)
@@ -394,7 +392,6 @@ func TestPageTellsTheHistory(t *testing.T) {
 	}
 }
 
-// The page says what the spending setting saves.
 func TestPageTellsWhatRemovingEarlySaved(t *testing.T) {
 	s := replay.Summary{Detail: []*replay.Pass{{Pass: 1, Session: "ses_1"}}, Saved: map[string]schema.Saving{"ses_1": {Money: 4.2, Early: 3.1, Historian: 0.5}}}
 	if got, want := page(t, s, "a"), "$0.50 more for the historian, saved about $4.20; removing early saved about $3.10"; !strings.Contains(got, want) {

@@ -12,14 +12,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
-// the plot.
+// More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// markerSlots is the number of bust markers that fit side by side.
+// This number of bust markers fits into the width of the plot.
 const markerSlots = 120
 
-// sessionView is one session on the page.
 type sessionView struct {
 	Anchor, Name, Model string
 	Passes, Busts       int
@@ -49,8 +47,8 @@ type sessionView struct {
 	CacheValues   []reading
 	Headline      string
 
-	// Standing describes the head and the summarised history after the last pass, in sentences.
-	// HistoryRows are the passes that folded the head or reported a publication.
+	// Standing describes the head and the summarised history after the last pass. HistoryRows are the passes
+	// that folded the head or reported a publication.
 	Standing    []string
 	HistoryRows []historyRow
 	MoreHistory int
@@ -66,7 +64,7 @@ type refusal struct {
 	// At is the place of the mark from the left. Window is the place of the window's line from the top.
 	At, Window float64
 	Label      string
-	// IsLate means that the mark is near the right end, so that its label stands to the left of it.
+	// If IsLate is true, the mark is near the right end, and its label stands to the left.
 	IsLate bool
 }
 
@@ -86,13 +84,11 @@ type causeCount struct {
 	Count        int
 }
 
-// A reading is the value of a series at the selected pass.
 type reading struct {
 	series
 	Value string
 }
 
-// A historyRow is a pass that folded the head or reported a publication, with a description of each.
 type historyRow struct {
 	Index, Pass int
 	Notes       []string
@@ -140,7 +136,6 @@ func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]r
 	return v
 }
 
-// addHistory lists folds and publications.
 func (v *sessionView) addHistory(passes []*replay.Pass) {
 	last := passes[len(passes)-1]
 	v.Standing = words.HistoryLines(last.Head, last.History)
@@ -156,8 +151,7 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// scale chooses the upper end of the context plot and its lines. A window far above the prompts is
-// mentioned but not drawn, because it would flatten the curves.
+// A window far above the prompts would flatten the curves, so it is mentioned but not drawn.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {
@@ -178,7 +172,6 @@ func scale(passes []*replay.Pass) (float64, []limit) {
 	return top, lines
 }
 
-// addSizes draws the whole sizes of the prompts, with and without magicctx.
 func (v *sessionView) addSizes(passes []*replay.Pass, c columns) {
 	own := func(p *replay.Pass) int { return p.Tokens.Prompt() }
 	raw := func(p *replay.Pass) int { return p.Raw.Prompt() }
@@ -203,7 +196,6 @@ func (v *sessionView) addSizes(passes []*replay.Pass, c columns) {
 	}
 }
 
-// addCosts draws how the two bills grow.
 func (v *sessionView) addCosts(passes []*replay.Pass, c columns) {
 	var own, raw []float64
 	var sum, rawSum float64
@@ -277,7 +269,6 @@ func slowest(passes []*replay.Pass) []slowRow {
 	return rows
 }
 
-// headline describes a pass in one line.
 func headline(p *replay.Pass) string {
 	line := fmt.Sprintf("request %d, %s", p.Pass, verdictOf(p))
 	if w := why(p); w != "" {
@@ -286,8 +277,8 @@ func headline(p *replay.Pass) string {
 	return line
 }
 
-// passData holds the passes for the script of the page. It has one array per field, which is shorter
-// than one object per pass. Values are in the order of contextSeries, then of cacheSeries.
+// passData holds the passes for the script of the page. One array per field is shorter than one object per
+// pass. Values are in the order of contextSeries, then of cacheSeries.
 type passData struct {
 	Width  int      `json:"width"` // the number of passes for which the plot has columns
 	Pass   []int    `json:"pass"`

@@ -13,12 +13,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// codes are the fields whose texts are codes of this program, for example the cause "pressure".
+// The texts of these fields are codes of this program, for example the cause "pressure".
 var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Reason", "Edit", "Unit", "Rule", "Route", "Routes", "MadeBy", "Currency", "Spending"}
 
-// Share makes a summary, in place, fit to be shown to others. With withTexts, it only replaces credentials. Otherwise
-// it removes every text that is no code of this program: names of sessions, models, files and tools, and what was said.
-// Numbers stay.
+// Share changes a summary so that it can be shown to others. With withTexts, it only replaces credentials.
+// Otherwise it removes every text that is no code of this program: names of sessions, models, files and tools,
+// and what was said. Numbers stay.
 func Share(s *replay.Summary, withTexts bool) {
 	if withTexts {
 		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return withoutSecrets(text) })
@@ -56,11 +56,11 @@ func Share(s *replay.Summary, withTexts bool) {
 	s.Missing = missing
 }
 
-// leastCut is the length from which the last word of a text that was cut may be the beginning of a credential, in bytes.
+// If a text was cut, its last word may be the beginning of a credential from this length on, in bytes.
 const leastCut = 16
 
-// withoutSecrets replaces the credentials in a text. A page shows no control characters, so none can hide a credential here. If
-// the text was cut, the pattern of a credential may lack its end, so a long last word is left out.
+// A page shows no control characters, so withoutSecrets removes them: they could hide a credential. If the text
+// was cut, the pattern of a credential may lack its end, so a long last word is left out.
 func withoutSecrets(text string) string {
 	text = secret.Redact(format.CleanLines(text))
 	if cut, isCut := strings.CutSuffix(text, "…"); isCut {
@@ -71,7 +71,6 @@ func withoutSecrets(text string) string {
 	return text
 }
 
-// redact replaces each text in v, which is the value of a field, by its replacement.
 func redact(v reflect.Value, field string, replace func(field, text string) string) {
 	switch v.Kind() {
 	case reflect.String:

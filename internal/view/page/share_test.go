@@ -16,7 +16,6 @@ import (
 // needle stands for each text that a session may hold: a path, a user, a host, a prompt, a file, a secret or an id.
 const needle = "/home/needle/project"
 
-// plant puts the needle into each text that is no code.
 func plant(_, _ string) string { return needle }
 
 func played(t *testing.T) replay.Summary {
@@ -33,7 +32,7 @@ func played(t *testing.T) replay.Summary {
 	return report.Summary()
 }
 
-// Nothing of a session but numbers and codes is in a shared page, and the page loads nothing.
+// A shared page holds only numbers and codes of a session, and the page loads nothing.
 func TestSharedPageHoldsNoText(t *testing.T) {
 	s := played(t)
 	s.Missing = []string{"the limits of " + needle}
@@ -78,7 +77,6 @@ func TestSharedPageHoldsNoText(t *testing.T) {
 	}
 }
 
-// With texts, only credentials go.
 func TestSharedTextsHoldNoSecret(t *testing.T) {
 	secret := "ghp_" + "x7Kd92LmQ4vT8sWn3ZpR6yBh1CgJ5fUa0Ee9"
 	s := replay.Summary{Missing: []string{"token " + secret}, Detail: []*replay.Pass{{Pass: 1, Session: "ses_1", Taken: []replay.Taken{{Label: "curl " + secret}}}}}
@@ -88,7 +86,7 @@ func TestSharedTextsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// A new field with texts is removed without being named anywhere.
+// A new field with texts is removed without any list of fields.
 func TestEachTextIsRedacted(t *testing.T) {
 	type inner struct{ Text string }
 	v := struct {

@@ -5,17 +5,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A Timeline is the chart of a running session: the prompts by source and by the provider's cache, the bill, and the
-// busts.
+// A Timeline is the chart of a running session: the prompts by source and by the provider's cache, the bill,
+// and the busts.
 type Timeline struct {
 	Requests, Busts int
 	HitRate         string
-	// Bill is empty, and Costs has no curves, if no price is known.
+	// If no price is known, Bill is empty, and Costs has no curves.
 	Bill    string
 	Context plot
 	Cache   plot
 	Costs   plot
-	// Parts is the legend of Context, and Legend is the legend of Cache, both with the values of the newest request.
+	// Parts is the legend of Context, and Legend the legend of Cache. Both have the values of the newest request.
 	Parts   []reading
 	Legend  []reading
 	Marks   []mark // of the x-axis
@@ -25,7 +25,6 @@ type Timeline struct {
 	Each int
 }
 
-// NewTimeline draws the requests of one session. There is at least one.
 func NewTimeline(passes []*replay.Pass) Timeline {
 	v := newSessionView("", "", passes, nil, 0)
 	t := Timeline{

@@ -9,8 +9,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// HistoryNotes describes the changes that a pass has made to the head, and the publications before it, as one
-// text each.
 func HistoryNotes(p *replay.Pass) []string {
 	var notes []string
 	for _, published := range p.Published {
@@ -22,8 +20,8 @@ func HistoryNotes(p *replay.Pass) []string {
 	return notes
 }
 
-// Epochs sums up the folds, for example "the summaries in the prompt were written anew 3 times: after a pause 2,
-// first summaries 1". It is empty if there is none.
+// Epochs sums up the folds, for example "the summaries in the prompt were written anew 3 times: after a pause
+// 2, first summaries 1", or "".
 func Epochs(folds []replay.Fold) string {
 	if len(folds) == 0 {
 		return ""
@@ -42,8 +40,7 @@ func Epochs(folds []replay.Fold) string {
 	return "the summaries in the prompt were written anew " + format.Count(len(folds), "time") + ": " + strings.Join(counts, ", ")
 }
 
-// Publications sums up the publications, for example "7 runs of the historian, 1 without a model".
-// It is empty if there is none.
+// Publications sums up the publications, for example "7 runs of the historian, 1 without a model", or "".
 func Publications(all []replay.Publish) string {
 	if len(all) == 0 {
 		return ""
@@ -61,7 +58,6 @@ func Publications(all []replay.Publish) string {
 	return text
 }
 
-// history prints the summarised history and the head of each session, as they are after its last pass.
 func (p *printer) history(s replay.Summary) {
 	for _, last := range lastPasses(s.Detail) {
 		if last.Head == nil && last.History == nil {
@@ -76,7 +72,6 @@ func (p *printer) history(s replay.Summary) {
 	}
 }
 
-// lastPasses returns the last pass of each session, in the order of their first passes.
 func lastPasses(passes []*replay.Pass) []*replay.Pass {
 	var all []*replay.Pass
 	at := make(map[string]int)
@@ -92,7 +87,6 @@ func lastPasses(passes []*replay.Pass) []*replay.Pass {
 	return all
 }
 
-// sections prints the parts of the largest prompt.
 func (p *printer) sections(passes []*replay.Pass) {
 	if len(passes) == 0 {
 		return
@@ -112,14 +106,13 @@ func (p *printer) sections(passes []*replay.Pass) {
 	p.wrapped("the largest prompt: ", strings.Join(parts, ", "))
 }
 
-// A Section is a part of a prompt.
 type Section struct {
 	Name   string
 	Tokens int
 }
 
-// Sections returns the parts of a prompt in the order of the wire: first the system prompt
-// and the head, then the tail by kind of content.
+// Sections returns the parts of a prompt in the order of the wire: first the system prompt and the head, then
+// the tail by kind of content.
 func Sections(s replay.Sources) []Section {
 	return []Section{
 		{"system prompt", s.System},
@@ -134,7 +127,6 @@ func Sections(s replay.Sources) []Section {
 	}
 }
 
-// wrapped prints a text in as many lines as it needs.
 func (p *printer) wrapped(label, text string) {
 	for _, line := range wrap(label+text, columns) {
 		fmt.Fprintln(p.w, line)

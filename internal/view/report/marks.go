@@ -7,7 +7,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// marks prints the bills as a table.
 func (p *printer) marks(bills []replay.MarksBill) {
 	if len(bills) == 0 {
 		return

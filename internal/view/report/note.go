@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceNote returns the price of a pass, "" if the pass has weighed nothing.
+// PriceNote returns "" if the pass has weighed nothing.
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():
@@ -21,8 +21,8 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// VerdictOf returns the verdict of a pass. A steady pass can be a bust, for example because the harness has changed sent
-// messages; then the result is "bust".
+// A steady pass can be a bust, for example because the harness has changed sent messages. Then VerdictOf
+// returns "bust".
 func VerdictOf(p *replay.Pass) string {
 	if p.Bust && p.Verdict == schema.Steady {
 		return "bust"
@@ -38,7 +38,6 @@ func CauseOf(p *replay.Pass) string {
 	return format.Cause(p.Cause)
 }
 
-// lostNote describes the thinking that was lost because of busts, or "" if none was.
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""
@@ -46,8 +45,7 @@ func lostNote(blocks, tokens int) string {
 	return fmt.Sprintf("cost %s of thinking, about %s tokens", format.Count(blocks, "block"), format.Tokens(tokens))
 }
 
-// ReadShare returns the share of the prompts that came from the cache, "-" if
-// there was no prompt.
+// ReadShare returns the share of the prompts that came from the cache, or "-".
 func ReadShare(t replay.Tokens) string {
 	if t.Fresh+t.Written+t.Read == 0 {
 		return "-"
@@ -55,9 +53,9 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote says what a bust cost in the end and whether it paid off, as a line of at most 62 columns. If both
-// its cost and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed
-// tokens would count for several busts, and the sum would exceed the saving of the session.
+// OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If both its cost
+// and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed tokens
+// would count for several busts, and the sum would exceed the saving of the session.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:
@@ -68,7 +66,7 @@ func OutcomeNote(o replay.Outcome) string {
 	return fmt.Sprintf("cost %s, paid off at request %d", format.Money(o.Cost), o.PaidOffAt)
 }
 
-// leastMoney is the amount in $ from which a cost or gain is worth a mention.
+// From this amount in $ on, a cost or gain is worth a mention.
 const leastMoney = 0.001
 
 // An Excess is a series of consecutive passes whose prompts exceed the window.
@@ -77,7 +75,6 @@ type Excess struct {
 	worst       replay.Overflow
 }
 
-// Excesses joins the overflows of consecutive passes.
 func Excesses(all []replay.Overflow) (series []Excess) {
 	for i := 0; i < len(all); {
 		e := Excess{First: all[i].Pass, Last: all[i].Pass, worst: all[i]}
@@ -92,8 +89,7 @@ func Excesses(all []replay.Overflow) (series []Excess) {
 	return series
 }
 
-// String describes the series, for example "requests 250-258: the prompts exceed the window, up to 74,772 of 64,000
-// tokens".
+// String returns, for example, "requests 250-258: the prompts exceed the window, up to 74,772 of 64,000 tokens".
 func (e Excess) String() string {
 	if e.First == e.Last {
 		return fmt.Sprintf("request %d: the prompt exceeds the window, %s", e.First, e.Size())
@@ -101,8 +97,7 @@ func (e Excess) String() string {
 	return fmt.Sprintf("requests %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
 }
 
-// Size returns the size of the largest prompt and its window. It does not round
-// them, because rounded sizes could be equal.
+// Rounded sizes of the largest prompt and its window could be equal, so Size does not round them.
 func (e Excess) Size() string {
 	return format.Grouped(e.worst.Prompt) + " of " + format.Grouped(e.worst.Window) + " tokens"
 }

@@ -13,15 +13,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// Options control how a summary is printed.
 type Options struct {
-	// All prints each pass. Without it, a series of uneventful passes is one line.
-	All bool
-	// Color highlights the figures that deserve a look.
+	// Without All, a series of uneventful passes is one line.
+	All   bool
 	Color bool
 }
 
-// columns is the width of a report.
 const columns = 80
 
 // Print prints a summary for people, at most 80 columns wide.
@@ -49,13 +46,11 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 	return p.w.Flush()
 }
 
-// heading prints the title of a part of a report on several sessions.
 func (p *printer) heading(title string) {
 	fmt.Fprintln(p.w, p.Paint(view.Strong, title))
 	fmt.Fprintln(p.w)
 }
 
-// session prints what happened in one session.
 func (p *printer) session(s replay.Summary, all bool) {
 	p.sentence(s)
 	p.timeline(s, all)
@@ -66,14 +61,12 @@ func (p *printer) session(s replay.Summary, all bool) {
 
 type printer struct {
 	view.Painter
-	w *bufio.Writer
-	// outcomes holds a note about the outcome of each bust, by its pass.
-	outcomes map[int]string
-	// spanWidth and causeWidth are the widths of two columns of the timeline.
+	w                     *bufio.Writer
+	outcomes              map[int]string
 	spanWidth, causeWidth int
 }
 
-// missing names the parts that the trace lacks. It comes first, because the rest of the report depends on it.
+// The rest of the report depends on the parts that the trace lacks, so missing comes first.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

@@ -20,7 +20,6 @@ func printed(t *testing.T, s replay.Summary) string {
 	return out.String()
 }
 
-// summaryOf returns the summary of passes that have only tokens.
 func summaryOf(passes ...*replay.Pass) replay.Summary {
 	for i, p := range passes {
 		p.Pass = i + 1
@@ -257,8 +256,7 @@ func TestC12ReportBeginsWithTheMissingParts(t *testing.T) {
 	}
 }
 
-// A fold and a publication are never joined with uneventful passes, and the report ends with
-// the state of the history.
+// A fold and a publication are never joined with uneventful passes, and the report ends with the state of the history.
 func TestReportTellsTheHistory(t *testing.T) {
 	var passes []*replay.Pass
 	for range 9 {
@@ -306,9 +304,9 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 	}
 }
 
-// A trace holds every session of its harness process. Figures over several sessions would describe none of them. Once,
-// a replay said "force" where the status said "85% full". And it called a request without new edits "steady", although
-// the request was a bust, because the harness had changed sent messages.
+// A trace holds every session of its harness process. Figures over several sessions would describe none of
+// them. The bug: a replay said "force" where the status said "85% full". It also called a request without new
+// edits "steady", although the request was a bust, because the harness had changed sent messages.
 func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	steady := func(cause, bust string) *replay.Pass {
 		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}

@@ -10,9 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Sentence sums up a replay, for example "312 requests stayed under 64k tokens;
-// unmodified, the session would have needed 286k and been refused at request 70;
-// the bill was $4.14 (of it $0.09 for the historian), which saved about $9.80 against dropping nothing until the window is full." It holds no text of the trace.
+// Sentence sums up a replay, for example "312 requests stayed under 64k tokens; unmodified, the session would
+// have needed 286k and been refused at request 70; the bill was $4.14 (of it $0.09 for the historian), which
+// saved about $9.80 against dropping nothing until the window is full." It holds no text of the trace.
 func Sentence(s replay.Summary) string {
 	if s.Passes == 0 {
 		return "The trace holds no request to a model."
@@ -44,8 +44,8 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// bills describes the cost of the session and the saving. If the models have no price, it compares the bill with magicctx
-// and the bill without it at the list price of another model. If both amounts are written alike, it says "either way".
+// If the models have no price, bills compares the bill with and without magicctx at the list price of another
+// model. If both amounts are written alike, it says "either way".
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
 		return "the bill was " + format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
@@ -57,9 +57,9 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session with which a saving is compared. If that is the unmodified session, beside returns "". If a
-// provider would have refused the unmodified session, the saving is compared with a session in which nothing is
-// dropped until the window is full.
+// beside names the session with which a saving is compared. For the unmodified session, it returns "". A
+// provider may have refused the unmodified session. Then the saving is compared with a session in which nothing
+// is dropped until the window is full.
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""
@@ -67,7 +67,6 @@ func beside(z replay.Prompts) string {
 	return " against dropping nothing until the window is full"
 }
 
-// ofHistorian names the historian's part of a bill, "" if it has none.
 func ofHistorian(v schema.Saving) string {
 	if v.Historian == 0 {
 		return ""
@@ -86,7 +85,6 @@ func (p *printer) sentence(s replay.Summary) {
 	fmt.Fprintln(p.w)
 }
 
-// wrap breaks a text at its spaces into lines of at most width bytes.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

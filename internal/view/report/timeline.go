@@ -33,7 +33,6 @@ func (p *printer) timeline(s replay.Summary, all bool) {
 	fmt.Fprintln(p.w)
 }
 
-// rowsOf returns the passes of each row of the table.
 func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (rows [][]*replay.Pass) {
 	for i := 0; i < len(passes); {
 		j := i
@@ -47,8 +46,7 @@ func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (ro
 	return rows
 }
 
-// layout chooses the widths of the columns. If a span of passes is long, the column of causes becomes
-// narrower.
+// If a span of passes is long, the column of causes becomes narrower.
 func (p *printer) layout(rows [][]*replay.Pass) {
 	const least, mostCause, both = 7, 20, 27
 	p.spanWidth = least
@@ -58,7 +56,6 @@ func (p *printer) layout(rows [][]*replay.Pass) {
 	p.causeWidth = min(mostCause, both-p.spanWidth)
 }
 
-// row returns a line of the table, without its colour.
 func (p *printer) row(span, verdict, cause, kept, read, written, fresh, ms string) string {
 	return fmt.Sprintf("%*s %-7s %-*s %8s %8s %8s %8s %7s", p.spanWidth, span, verdict, p.causeWidth, cause, kept, read, written, fresh, ms)
 }
@@ -74,14 +71,13 @@ func span(row []*replay.Pass) string {
 
 func milliseconds(ms float64) string { return strconv.FormatFloat(ms, 'f', 2, 64) }
 
-// isUneventful reports whether a pass needs no line of its own. Of several passes in a row that wait,
-// only the first one gets a line.
+// An uneventful pass gets no separate line. If several passes one after the other wait, only the first one gets
+// a line.
 func isUneventful(all []*replay.Pass, i int) bool {
 	p := all[i]
 	return p.Verdict == schema.Steady && !p.Bust && len(HistoryNotes(p)) == 0 && (!p.Waits() || i > 0 && all[i-1].Waits())
 }
 
-// overflow prints the largest of several prompts that exceed the window.
 func (p *printer) overflow(passes []*replay.Pass, overflows map[int]replay.Overflow) {
 	var all []replay.Overflow
 	for _, q := range passes {
@@ -115,10 +111,8 @@ func (p *printer) pass(q *replay.Pass, isOver bool) {
 	}
 }
 
-// noteIndent aligns a note with the verdict of its pass.
 const noteIndent = "      "
 
-// run prints several uneventful passes as one line.
 func (p *printer) run(passes []*replay.Pass, isOver bool) {
 	colour := view.Faint
 	if isOver {

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. ToOpenCode2 puts the model of a user message where no codec looks for
-// it, so that the test can name the model as the shim does.
+// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. The model of a user message is where no codec
+// looks for it, so that the test can name the model as the shim does.
 func ToOpenCode2(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results, media := []any{}, []any{}, obj{}

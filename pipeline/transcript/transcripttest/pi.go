@@ -12,9 +12,6 @@ type obj = map[string]any
 // onePixel is a real PNG, because some programs inspect the first bytes of images.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking keeps its
-// length, so that the wire keeps its size. ToPi puts the model of a user message where
-// no codec looks for it, so that the test can name the model as Pi's shim does.
 func ToPi(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results := []any{}, []any{}

@@ -1,5 +1,5 @@
--- The memories of a project, or of all projects if ?1 is ''. If ?2 is true, memories that are not active are included.
--- Active memories that have expired at ?3 are left out. If ?4 is not 0, only the memory with this id is selected.
+-- The memories of a project, or of all projects if ?1 is ''. ?2 includes memories that are not active. Active
+-- memories that have expired at ?3 are left out. ?4 is the only id, or 0.
 SELECT
 	id, project, category, content, importance, source, source_harness, source_session, source_message,
 	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, '', test, doubt

@@ -1,5 +1,5 @@
--- Deletes all but the newest of the memories that the historian has learned for a project. Memories that a user or an
--- agent has stored, or made permanent, stay.
+-- Deletes all but the newest memories that the historian has learned for a project. Memories that a user or an agent
+-- has stored, or made permanent, stay.
 DELETE FROM memories
 WHERE id IN (
 	SELECT id

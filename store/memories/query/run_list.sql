@@ -1,5 +1,5 @@
--- The newest runs of all agents, the newest first. A call of an agent does not name its run, so the calls of a run are
--- the calls that the agent made for its project during the run. If two runs overlapped, their money is NULL.
+-- The newest runs of all agents come first. A call does not name its run, so a run's calls are the agent's calls for
+-- its project during the run. Overlapping runs have the money NULL.
 WITH newest AS (
 	SELECT r.*, coalesce(s.project, substr(r.subject, length('project ') + 1)) AS project, coalesce(s.title, '') AS title, coalesce(s.directory, '') AS directory
 	FROM agent_runs AS r LEFT JOIN sessions AS s USING (harness, session_id)
@@ -19,7 +19,7 @@ SELECT
 		WHERE agent = r.agent AND project = r.project AND at BETWEEN r.started_at AND r.ended_at
 	) END,
 	coalesce((
-		-- only memories that are still as the run has left them can be restored
+		-- only memories that nobody has changed since can be restored
 		SELECT max(c.run) FROM memory_changes AS c JOIN memories AS m ON m.id = c.memory AND m.updated_at = c.at AND m.status IN ('archived', 'superseded')
 		WHERE r.session_id IS NULL AND c.project = r.project AND c.run > 0 AND c.at BETWEEN r.started_at AND r.ended_at
 	), 0)

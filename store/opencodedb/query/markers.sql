@@ -1,5 +1,5 @@
--- The host's markers: the ids of the boundary, of the summary, of the compaction part of the boundary, and of the text
--- part of the summary. The id of a missing row is ''.
+-- The host's markers: the ids of the boundary, the summary, the boundary's compaction part, and the summary's text
+-- part. The id of a missing row is ''.
 SELECT coalesce(json_extract(m.data, '$.parentID'), ''), m.id,
 	coalesce((SELECT p.id FROM part p
 		WHERE p.message_id = json_extract(m.data, '$.parentID') AND json_valid(p.data) AND json_extract(p.data, '$.type') = 'compaction'), ''),

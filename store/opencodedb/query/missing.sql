@@ -1,5 +1,4 @@
--- The columns that this package reads and that the database does not have, with the version
--- of OpenCode to which they belong.
+-- The columns that this package reads and that the database lacks, with their version of OpenCode.
 WITH needed (version, name, col) AS (
 	VALUES (1, 'session', 'id'),
 		(1, 'message', 'id'), (1, 'message', 'session_id'), (1, 'message', 'time_created'), (1, 'message', 'data'),

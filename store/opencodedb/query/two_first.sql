@@ -1,5 +1,4 @@
--- Whether OpenCode 1 has stored a message of a session of OpenCode 2 under the same id, with
--- a text.
+-- Whether OpenCode 1 has stored the message under the same id, with a text.
 SELECT 1
 FROM message AS m
 WHERE m.session_id = ?1 AND m.id = ?2 AND EXISTS (

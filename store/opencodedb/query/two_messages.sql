@@ -1,6 +1,5 @@
--- The messages of a session of OpenCode 2 that its array shows under their ids, in their
--- order. data may be no JSON. The array leaves out messages without content, and shows
--- changes of the instructions and of the effort without an id.
+-- The messages of a session of OpenCode 2 that its array shows under their ids, in their order. data may be no JSON.
+-- The array lacks messages without content, and shows changes of instructions and effort without an id.
 SELECT id, type
 FROM session_message
 WHERE session_id = ? AND CASE

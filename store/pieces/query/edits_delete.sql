@@ -1,5 +1,4 @@
--- Edits that remove injected blocks and reasoning stay. A message that shows a unit again is no empty shell, so its
--- shell edit is deleted, too.
+-- Edits that remove injected blocks and reasoning stay. A message with a restored unit is no shell.
 DELETE FROM edits
 WHERE harness = ?1 AND session_id = ?2 AND (
 	tag = ?3 AND kind IN ('clamp', 'withhold', 'skeleton', 'drop', 'compress')

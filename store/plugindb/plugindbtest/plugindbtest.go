@@ -14,8 +14,7 @@ import (
 //go:embed plugin.sql
 var schema string
 
-// A DB is the plugin's database. Like a running plugin, it keeps its connection open, so new rows are in the
-// write-ahead log.
+// Like a running plugin, a DB keeps its connection open, so new rows are in the write-ahead log.
 type DB struct {
 	t    testing.TB
 	Path string
@@ -23,7 +22,6 @@ type DB struct {
 	rows int
 }
 
-// New creates the plugin's database in a directory, with a version of its schema.
 func New(t testing.TB, dir string, version int) *DB {
 	t.Helper()
 	db := &DB{t: t, Path: filepath.Join(dir, "context.db")}
@@ -44,13 +42,12 @@ func (db *DB) must(err error) {
 	}
 }
 
-// Exec runs SQL.
 func (db *DB) Exec(sql string) {
 	db.t.Helper()
 	db.must(db.conn.Exec(sql))
 }
 
-// Memory adds a memory. more sets other columns, for example "status = 'archived'".
+// more sets other columns, for example "status = 'archived'".
 func (db *DB) Memory(project, category, content, more string) {
 	db.t.Helper()
 	db.rows++
@@ -61,7 +58,7 @@ func (db *DB) Memory(project, category, content, more string) {
 	}
 }
 
-// Note adds a note. Empty texts are NULL.
+// Empty texts are NULL.
 func (db *DB) Note(kind, status, content, session, project, condition string) {
 	db.t.Helper()
 	db.Exec(fmt.Sprintf(`INSERT INTO notes (type, status, content, session_id, project_path, surface_condition, created_at, updated_at, anchor_ordinal)
@@ -69,7 +66,6 @@ func (db *DB) Note(kind, status, content, session, project, condition string) {
 		sqlite3.Quote(session), sqlite3.Quote(project), sqlite3.Quote(condition)))
 }
 
-// Compartment adds a compartment of the messages from first to last.
 func (db *DB) Compartment(session string, sequence int, first, last, title, p1 string, legacy int) {
 	db.t.Helper()
 	db.Exec(fmt.Sprintf(`INSERT INTO compartments (session_id, sequence, start_message, end_message, start_message_id, end_message_id, title, content, p1, p2, legacy, created_at)
@@ -77,13 +73,11 @@ func (db *DB) Compartment(session string, sequence int, first, last, title, p1 s
 		sqlite3.Quote(title), sqlite3.Quote(title+" in one text"), sqlite3.Quote(p1), legacy))
 }
 
-// Commit adds a commit.
 func (db *DB) Commit(project, sha, message string) {
 	db.t.Helper()
 	db.Exec(fmt.Sprintf(`INSERT INTO git_commits VALUES (%s, %s, 'short', %s, 'a@b', 41, 42)`, sqlite3.Quote(sha), sqlite3.Quote(project), sqlite3.Quote(message)))
 }
 
-// Sum returns a sum over the bytes of the database and its log.
 func (db *DB) Sum() (sum string) {
 	db.t.Helper()
 	for _, suffix := range []string{"", "-wal"} {

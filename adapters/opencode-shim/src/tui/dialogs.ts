@@ -2,9 +2,9 @@ import type { Choice, Dialogs } from "@magicctx/shim-core"
 import type { Colours } from "./panels.ts"
 import type { Solid } from "./solid.ts"
 
-/** What both versions of OpenCode can do with a dialog of our own. */
+/** Our own dialogs need these functions from each version of OpenCode. */
 export interface Stack {
-  /** Shows what a function draws. It calls closed when the drawing leaves the screen. */
+  /** Shows what `render` draws, and calls `closed` when the drawing leaves the screen. */
   show(render: () => unknown, closed: () => void): void
   makeLarge(): void
   clear(): void
@@ -13,31 +13,29 @@ export interface Stack {
   colours(): Colours
 }
 
-/** An entry of OpenCode's lists. */
 export interface ListOption {
   title: string
   value: Choice
   description?: string
 }
 
-/** OpenCode's own dialogs. Each of them resolves with undefined if the user closes it. */
+/** If the user closes one of OpenCode's dialogs, it resolves with undefined. */
 export interface Native {
   select(title: string, options: ListOption[]): Promise<Choice | undefined>
   confirm: Dialogs["confirm"]
   ask: Dialogs["ask"]
 }
 
-/**
- * The longest text, in characters and lines, that stands above a list of choices. A longer text is first shown in a
- * separate dialog.
- */
+/** A longer text, in characters or lines, gets a dialog before the list of choices. */
 const mostCharacters = 240
 const mostLines = 4
 
-/** The characters of a line in OpenCode's list on a terminal of 80 columns. OpenCode cuts a longer description without a sign. */
+/**
+ * OpenCode's list on a terminal of 80 columns has this many characters in a line. OpenCode cuts a longer description
+ * without a sign.
+ */
 const lineCharacters = 60
 
-/** The dialogs in which the user walks through the host's pages. */
 export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: Native): Dialogs {
   return {
     async choose(title, text, choices) {
@@ -56,8 +54,8 @@ export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: 
 }
 
 /**
- * Opens a dialog with a text that scrolls: OpenCode's own dialog cuts a text that is longer than the screen. If
- * `answered` is given, the return key goes on to the choices.
+ * OpenCode's own dialog cuts a text that is longer than the screen, so this dialog scrolls. If `answered` is given,
+ * the return key goes on to the choices.
  */
 export function showText(stack: Stack, solid: Solid, title: string, message: string, answered?: (goesOn: boolean) => void): void {
   const { createElement, insertNode, setProp, useKeyboard } = solid
@@ -89,10 +87,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/**
- * OpenCode begins a dialog below the first quarter of the screen. Of the rest, title, keys and gaps take aroundRows
- * rows.
- */
+/** OpenCode's dialog begins below the first quarter of the screen, and aroundRows rows hold title, keys and gaps. */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
@@ -100,5 +95,4 @@ const fewestRows = 4
 /** The columns that stay free for the scroll bar, which OpenCode draws over the text. */
 const barColumns = 2
 
-/** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

@@ -1,5 +1,5 @@
-// The part of Solid that OpenCode provides in its terminal to a plugin. No package of that name is installed here: if
-// the bundler followed an import of it, the build would fail at once.
+// OpenCode provides this part of Solid to a plugin in its terminal. No package of that name is installed here, so the
+// build fails if the bundler follows an import.
 
 declare module "solid-js" {
   export function createSignal<T>(value: T): [() => T, (set: () => T) => unknown]
@@ -7,13 +7,14 @@ declare module "solid-js" {
 
 declare module "@opentui/solid" {
   interface Element {
-    /** A scrollbox has this. */
+    /** Only a scrollbox can scroll. */
     scrollBy?(rows: number): void
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void
   /**
-   * Shows the elements that a function returns, and calls the function again when a signal that it has read changes.
+   * Shows the elements that a function returns, and calls the function again after a change of a signal that it has
+   * read.
    */
   export function insert(parent: Element, elements: () => Element[]): unknown
   export function setProp(element: Element, name: string, value: unknown): unknown

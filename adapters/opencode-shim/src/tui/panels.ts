@@ -2,7 +2,7 @@ import type { Panel } from "@magicctx/shim-core"
 import type { Element, Solid } from "./solid.ts"
 import type { View } from "./view.ts"
 
-/** The colours of OpenCode's theme, in the form that its renderer reads. */
+/** The renderer of OpenCode reads these colours. */
 export interface Colours {
   text: unknown
   muted: unknown
@@ -11,12 +11,12 @@ export interface Colours {
   work?: unknown
 }
 
-/** The width of the bar, in columns. In both versions of OpenCode, the sidebar is one column wider. */
+/** In both versions of OpenCode, the sidebar is one column wider. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1
 
-/** How each source of a prompt looks. The characters differ, too, so that the bar needs no colours. */
+/** The characters differ, too, so that the bar needs no colours. */
 const looks: Record<string, { cell: string; colour: string }> = {
   system: { cell: "█", colour: "#5f87af" },
   definitions: { cell: "▓", colour: "#87afaf" },
@@ -27,12 +27,9 @@ const looks: Record<string, { cell: string; colour: string }> = {
   tools: { cell: "░", colour: "#d7875f" },
   thinking: { cell: "~", colour: "#af5f87" },
 }
-/** A source that only a newer host knows. */
 const unknownLook = { cell: "=", colour: "#808080" }
-/** The colours that are used if a theme has none for the purpose. */
 const usual = { notice: "#d7af5f", alarm: "#d75f5f", work: "#87af87" }
 
-/** The panels in a terminal, one per session, and the elements that show them. */
 export class Panels {
   private views: ReadonlyMap<string, View> = new Map()
   private solid!: Solid
@@ -40,7 +37,6 @@ export class Panels {
   private show: ((views: ReadonlyMap<string, View>) => void) | undefined
   private colours!: () => Colours
 
-  /** Makes the elements possible. */
   attach(solid: Solid, colours: () => Colours): void {
     const [read, write] = solid.createSignal(this.views)
     this.solid = solid
@@ -59,7 +55,7 @@ export class Panels {
     this.show?.(this.views)
   }
 
-  /** One line about a session. It is cut at its end if it is too long. */
+  /** One line about a session, cut at its end if it is too long. */
   line(session: () => string, textOf: (panel: Panel) => string): Element {
     const text = this.text(() => {
       const { panel, note = "" } = this.viewOf(session())
@@ -69,7 +65,6 @@ export class Panels {
     return text
   }
 
-  /** The whole panel of a session. */
   sidebar(session: () => string): Element {
     const box = this.solid.createElement("box")
     this.solid.insert(box, () => this.rows(this.viewOf(session())))
@@ -129,7 +124,7 @@ function lookOf(source: string): { cell: string; colour: string } {
   return looks[source] ?? unknownLook
 }
 
-/** The bar as runs of equal cells: the sources of the prompt, the free room, and the mark at which a bust may come. */
+/** The bar shows the sources of the prompt, the free room, and the mark at which a bust may come. */
 export function barOf({ parts, window, bust }: Panel, columns: number): Array<[source: string, count: number]> {
   const prompt = parts.reduce((sum, { tokens }) => sum + tokens, 0)
   const whole = Math.max(window, prompt, 1)

@@ -1,6 +1,6 @@
 import type { Panel, SessionStatus } from "@magicctx/shim-core"
 
-/** What a terminal shows about a session: the panel that the host has written, or a sentence in its place. */
+/** A terminal shows the host's panel, or a sentence in its place. */
 export interface View {
   panel?: Panel
   note?: string

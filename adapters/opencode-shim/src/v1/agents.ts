@@ -3,12 +3,11 @@ import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, outputOf, owner, stepsOf, type Sessions } from "./sessions.ts"
 
-/** How often the shim asks OpenCode to abort a run, and how long it waits for the run's end each time, in ms. */
 const abort = { everyMS: 500, times: 10 } as const
 
 /**
- * Runs a hidden agent in a child session, and deletes the session at the end. The session gets a title here, so
- * OpenCode never asks the model for one.
+ * Runs a hidden agent in a child session, and deletes the session at the end. The session has a title, so OpenCode
+ * does not ask the model for one.
  */
 export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { session: parentID, agent, system, tools, prompt, steps, maxOutput } = params
@@ -29,15 +28,15 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     }
     const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
     await untilAborted(running, signal)
-    // Withdrawing only the call would leave OpenCode's loop running.
+    // Without the abort, OpenCode's loop would keep running.
     for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
       await client.session.abort({ path })
       if (await within(abort.everyMS, running)) break
     }
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
-    // The error of the event session.error, which is stored in children, is more exact than the error in the answer to
-    // the call, for example about an unknown model.
+    // The error of the event session.error, in children, is more exact than the answer's error, for example about an
+    // unknown model.
     const isSpent = stepsOf.get(id) === 0
     return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {
@@ -48,7 +47,6 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
   }
 }
 
-/** The model that a run names, or otherwise the model of the session's conversation. */
 function modelOf({ model, session }: AgentRunParams, sessions: Sessions): PromptBody["model"] {
   if (!model) return sessions.lastConversation(session).model
   const slash = model.indexOf("/")
@@ -59,24 +57,20 @@ function untilAborted(running: Promise<unknown>, signal: AbortSignal): Promise<u
   return Promise.race([running, new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))])
 }
 
-/** A message of a child session. */
 interface ChildMessage {
   info: { role: string; error?: unknown }
   parts: { type: string }[]
 }
 
-/**
- * Returns the result of a run that ended with these messages. The host interprets the messages. If the shim itself
- * ended the run, the shim's reason replaces OpenCode's error.
- */
+/** If the shim itself ended the run, the shim's reason replaces OpenCode's error. */
 function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))
   return result(answers, ended ?? answers.at(-1)?.info.error ?? error)
 }
 
 /**
- * Removes the child sessions of processes that have ended in the middle of a run. If another process now has the id of
- * the ended one, the shim removes the ended one's sessions a day after their last change.
+ * Removes the child sessions of processes that ended in the middle of a run. If another process now has the old id,
+ * the shim removes the sessions a day after their last change.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {

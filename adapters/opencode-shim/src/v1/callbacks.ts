@@ -2,7 +2,6 @@ import { asError, Method, type Handlers, type ModelLimits } from "@magicctx/shim
 import type { Client, PromptBody, Provider } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
-/** Answers the host's requests to one plugin instance. */
 export function handlers(client: Client): Handlers {
   let providers: Promise<Provider[]> | undefined
 
@@ -26,15 +25,14 @@ export function handlers(client: Client): Handlers {
 }
 
 /**
- * Stores a text that the user sees and the model does not, as soon as no turn of the session runs. The text is marked
- * as ignored, which hides it from the model. It is not marked as synthetic, because OpenCode's screen hides such texts.
+ * Stores a text for the user as soon as no turn of the session runs. The mark "ignored" hides the text from the
+ * model. OpenCode's screen hides synthetic texts, so the text is not synthetic.
  */
 export async function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
     const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
-    // The stored text becomes the newest user message, and that message decides which agent and model run the next
-    // turn.
+    // The newest user message decides which agent and model run the next turn, and the text becomes that message.
     if (agent) body.agent = agent
     if (model) {
       body.model = { providerID: model.providerID, modelID: model.modelID }
@@ -42,14 +40,14 @@ export async function store(client: Client, sessions: Sessions, session: string,
     }
     await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
   }
-  // OpenCode makes a title only while the session has exactly one message of the user. The stored text would count as a
+  // OpenCode makes a title only while the session has exactly one message of the user. The stored text would be a
   // second one.
   await sessions.whenIdle(session, async () => {}, signal)
   if (await sessions.isUntitled(session)) throw new Error("OpenCode has not made a title for the session yet")
   await sessions.whenIdle(session, send, signal)
 }
 
-/** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */
+/** The client resolves even if the request failed. */
 export async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))

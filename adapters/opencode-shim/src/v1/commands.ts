@@ -3,10 +3,9 @@ import type { Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
 /**
- * Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. OpenCode's
- * server (Effect) also reads this error as an empty HTTP response with the status 204, so it sends that response and
- * logs no error. A server that does not know this form of an error answers with the status 500 and logs a stack, which
- * does no other harm.
+ * Only an error ends a command in OpenCode without a turn of the model. OpenCode's server (Effect) also reads this
+ * error as an HTTP response with the status 204, and logs no error. A server that does not know this form answers
+ * with the status 500, and logs a harmless stack.
  */
 export class CommandDone extends Error {
   override name = "MagicctxCommandDone"
@@ -18,12 +17,10 @@ export class CommandDone extends Error {
   readonly body = { _tag: "Empty" }
 }
 
-/** Thrown after a command has failed. OpenCode logs it. */
 class CommandFailed extends Error {
   override name = "MagicctxCommandFailed"
 }
 
-/** Registers the host's commands and hidden agents with OpenCode. */
 export function register(config: Config, { commands, agents }: InitializeResult): void {
   config.command ??= {}
   for (const { name, description } of commands) {
@@ -32,18 +29,17 @@ export function register(config: Config, { commands, agents }: InitializeResult)
   config.agent ??= {}
   for (const { name, description, prompt, model, tools, steps } of agents) {
     config.agent[name] = {
-      // OpenCode's own hidden agents have the same mode. In the mode "subagent", the task tool would still offer the
-      // agent to the model.
+      // OpenCode's own hidden agents have the mode "primary", too. In the mode "subagent", the task tool would offer
+      // the agent to the model.
       mode: "primary",
       hidden: true,
       description,
       prompt,
       ...(model && { model }),
-      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. At that limit,
-      // OpenCode ends the request with a message of the assistant, and newer models refuse such a request. OpenCode
-      // 1.18 reads `steps`, earlier versions read `maxSteps`.
+      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. At its limit,
+      // OpenCode ends the request with a message of the assistant, which newer models refuse. OpenCode 1.18 reads
+      // `steps`, earlier versions read `maxSteps`.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
-      // The last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
     }
   }
@@ -53,7 +49,7 @@ export function isOurCommand(registered: InitializeResult | undefined, name: str
   return registered?.commands.some((command) => command.name === name) ?? false
 }
 
-/** Runs a command of the host and shows its result. Always throws, to end the command. */
+/** Always throws, to end the command. */
 export async function command(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<never> {
   const { title, message, variant, stays } = await executeCommand(instance.host, {
     session: input.sessionID,
@@ -69,8 +65,8 @@ export async function command(instance: Instance, input: { command: string; sess
 }
 
 /**
- * Whether this process was started only to run the command, as in `opencode run --command ctx-status`. Such a process
- * shows no toast. (With --attach the command runs in the server, which is another process.)
+ * Whether this process only runs the command, as in `opencode run --command ctx-status`, and shows no toast. (With
+ * --attach, the command runs in the server, which is another process.)
  */
 export function isRunOf(argv: readonly string[], name: string): boolean {
   const args = argv.slice(2)
@@ -79,8 +75,8 @@ export function isRunOf(argv: readonly string[], name: string): boolean {
 }
 
 /**
- * Prints the result of a command and ends OpenCode. Otherwise `opencode run` would wait for ever: it expects a turn of
- * the model after each command, and our commands start none.
+ * `opencode run` expects a turn of the model after each command, but our commands start none. Without the exit,
+ * OpenCode would wait for ever.
  */
 async function printAndExit(message: string, sessionID: string, isFailure: boolean): Promise<never> {
   const args = process.argv

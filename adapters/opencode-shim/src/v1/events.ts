@@ -3,10 +3,7 @@ import type { Instance } from "./instance.ts"
 import type { Event } from "./opencode.ts"
 import { children } from "./sessions.ts"
 
-/**
- * The events that the host uses. The shim does not forward the others, because there are so many: for example one for
- * every token of an answer.
- */
+/** Other events are too many to forward: for example, there is one for every token of an answer. */
 const forwarded = new Set([
   "session.created",
   "session.updated",
@@ -19,7 +16,6 @@ const forwarded = new Set([
   "message.removed",
 ])
 
-/** Forwards an event, in order and without waiting. */
 export function event(instance: Instance, { event }: { event: Event }): void {
   if (!forwarded.has(event.type)) return
   instance.sessions.observe(event)
@@ -34,12 +30,10 @@ export function event(instance: Instance, { event }: { event: Event }): void {
     instance.systems.forget(session)
   }
   if (!instance.wants(Method.Event)) return
-  // A refusal of OpenCode's own compaction says nothing about the session's prompt.
   if (event.type === "session.error" && session && instance.sessions.aside.has(session)) return
-  // The shim does not forward this event: OpenCode writes a user message again after each step, with all diffs of the
-  // turn in it.
+  // OpenCode writes a user message again after each step, with all diffs of the turn in it.
   if (event.type === "message.updated" && info?.role === "user") return
-  // The host binds the thinking of an answer when the answer ends: OpenCode may be restarted before the next pass.
+  // OpenCode may be restarted before the next pass, so the host binds the thinking of an answer at its end.
   const sent = session && info?.time?.completed !== undefined ? instance.passes.sent(session) : undefined
   instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event, ...(sent && { sent }) })
 }

@@ -16,15 +16,13 @@ const facts = {
   format: { projection: message, key: (m: unknown) => (m as Message).info?.id },
 } as const
 
-/** How long a command waits for OpenCode to store the command's answer, in ms. */
 const leaveMS = 5_000
 
-/** A plugin instance. OpenCode creates one for each directory. */
+/** OpenCode creates an instance for each directory. */
 export class Instance extends PluginInstance {
   readonly client: Client
   readonly sessions: Sessions
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of OpenCode."
-  /** Whether the configuration switches OpenCode's own compaction off. */
   isCompactionOff = false
   private readonly runs: AgentRuns
   private readonly notices = new Notices((message, duration) => {
@@ -49,8 +47,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores a message in a session whose request is sent without the host. A toast disappears after some seconds, so a
-   * person who comes back later would not know why the session grows. The model does not receive the message.
+   * Stores a message in a session whose request is sent without the host. The model does not receive the message. A
+   * toast disappears, so a person who comes back later would not know why the session grows.
    */
   mark(session: string): void {
     if (!this.isInTrouble) return
@@ -67,9 +65,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores the answer to a command in the session, so that it stays on the screen. The model does not receive it. While
-   * a turn runs, this does nothing and returns false, because a new message would make OpenCode call the model once
-   * more.
+   * Stores the answer to a command in the session. The model does not receive the answer. During a turn, a new
+   * message would make OpenCode call the model once more, so nothing is stored and the result is false.
    */
   async leave(session: string, text: string): Promise<boolean> {
     if (this.sessions.isRunning(session)) return false
@@ -93,22 +90,18 @@ export class Instance extends PluginInstance {
     else this.notices.add(() => text)
   }
 
-  /** Shows the waiting notices. The user has sent a prompt, so a person is looking at the screen. */
   showNotices(): void {
     this.notices.userIsHere()
   }
 
-  /**
-   * Writes to OpenCode's log as soon as OpenCode accepts calls. During its start, OpenCode waits for its plugins and
-   * accepts none.
-   */
+  /** During its start, OpenCode waits for its plugins and accepts no calls, so warnings wait. */
   private warn(text: string): void {
     this.log.warn(text)
     this.unlogged.push(text)
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** Writes the waiting warnings to OpenCode's log. OpenCode calls hooks, so by now it accepts calls. */
+  /** OpenCode calls hooks, so it now accepts calls. */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true

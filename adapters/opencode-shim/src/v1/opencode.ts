@@ -1,9 +1,8 @@
 /**
- * The part of OpenCode's plugin interface that this shim uses, as OpenCode 1.18.33 behaves. OpenCode's own type
- * package is not a dependency, because the bundle must load where no package can be resolved.
+ * The part of OpenCode's plugin interface that this shim uses, as in OpenCode 1.18.33. The bundle must load where no
+ * package can be resolved, so OpenCode's types are no dependency.
  */
 
-/** An entry of the array that becomes the model's prompt. */
 export interface Message {
   info: Info
   parts: unknown[]
@@ -14,11 +13,10 @@ export interface Info {
   sessionID: string
   role: "user" | "assistant"
   agent?: string
-  /** Only on a user message; an assistant message has its own providerID and modelID. */
+  /** Only a user message has this member; an assistant message has its own providerID and modelID. */
   model?: ModelRef
 }
 
-/** A message of the user that OpenCode is about to store. */
 export interface UserMessage {
   id: string
   time: { created: number }
@@ -43,7 +41,7 @@ export interface Event {
 
 export type Response<T> = Promise<{ data?: T; error?: unknown }>
 
-/** The SDK client of a plugin. Its calls resolve even for HTTP errors. */
+/** The client's calls resolve even for HTTP errors. */
 export interface Client {
   app: { log(o: { body: { service: string; level: string; message: string } }): Response<unknown> }
   config: { providers(): Response<{ providers: Provider[] }> }
@@ -52,11 +50,11 @@ export interface Client {
     list(o: { query: { search: string } }): Response<Array<SessionInfo & { id: string; time: { updated: number } }>>
     create(o: { body: { parentID: string; title: string } }): Response<{ id: string }>
     delete(o: { path: { id: string } }): Response<unknown>
-    /** Ends the running turn of a session. It does nothing if none runs. */
+    /** Ends the running turn of a session, if there is one. */
     abort(o: { path: { id: string } }): Response<unknown>
     messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
-    /** The sessions that are not idle, by id. */
+    /** The result holds the sessions that are not idle, by id. */
     status(o: object): Response<Record<string, { type: string }>>
   }
   tui: { showToast(o: { body: { title?: string; message: string; variant: string; duration?: number } }): Response<unknown> }
@@ -127,10 +125,8 @@ export interface Hooks {
   "experimental.text.complete"?(input: { sessionID: string }, output: { text: string }): Promise<void>
 }
 
-/** The parameters of a request to a model. */
 export interface Params {
   maxOutputTokens?: number | undefined
-  /** The provider's own options. */
   options?: Record<string, { budgetTokens?: number } | undefined>
 }
 
@@ -141,7 +137,7 @@ export interface ToolRegistration {
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }
 
-/** What OpenCode passes to the plugin of its screen. The screen runs in the server's process, but in another thread. */
+/** OpenCode's screen runs in the server's process, but in another thread. */
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
@@ -149,7 +145,7 @@ export interface Screen {
   readonly ui: {
     toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
     readonly dialog: {
-      /** Shows what a function draws in place of the present dialog. It calls closed when that leaves the screen. */
+      /** Shows what a function draws in place of the present dialog, and calls `closed` when that leaves the screen. */
       replace(render: () => unknown, closed?: () => void): void
       clear(): void
       setSize(size: "medium" | "large"): void
@@ -174,7 +170,7 @@ interface SlotProps {
   readonly session_id: string
 }
 
-/** A command in the palette. It has no slash name, because the server's half has registered that name. */
+/** A command in the palette has no slash name, because the server's half has registered that name. */
 export interface PaletteCommand {
   readonly namespace: "palette"
   readonly name: string

@@ -2,7 +2,7 @@ import { Method, timeoutMS } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { UserMessage } from "./opencode.ts"
 
-/** Notes a prompt of the user before OpenCode stores it. */
+/** OpenCode calls this before it stores a prompt of the user. */
 export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void> {
   instance.sessions.compacting.delete(input.sessionID) // compaction of the session was announced, but its request never came
   const [first] = output.parts as { text?: string }[]
@@ -11,7 +11,6 @@ export async function chatMessage(instance: Instance, input: { sessionID: string
   await instance.sessions.prompted(input.sessionID, output.message, first?.text)
 }
 
-/** Lets the host remove its tags from a text, if the host has asked for this call. */
 export async function textComplete(instance: Instance, input: { sessionID: string; messageID?: string }, output: { text: string }): Promise<void> {
   const { sessionID: session, messageID: message } = input
   if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(session)) return

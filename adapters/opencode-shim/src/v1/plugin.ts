@@ -8,18 +8,18 @@ import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
-/** How long OpenCode's start may wait for the host, in ms. It waits, because tools cannot be registered later. */
+/** Tools cannot be registered later, so OpenCode's start waits for the host. */
 const startMS = 2_000
 
 /**
- * The directories that a magicctx plugin already serves. `install --project` writes a loader into a project. The
- * loader checks this set. Otherwise a user who has also installed the plugin for all projects would run it twice.
+ * The directories that a magicctx plugin already serves. A project may have a loader (`install --project`), which
+ * checks this set. Otherwise, a user who has also installed the plugin for all projects would run two.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process; it is opened for the first directory, and not when this module is imported
 
-/** The plugin function. OpenCode calls it once for each directory. */
+/** OpenCode calls this function once for each directory. */
 export async function server(input: PluginInput): Promise<Hooks> {
   const processLog = (log ??= openLog("opencode-shim"))
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), processLog, { harness: "opencode", keepsAlive: false }), processLog))

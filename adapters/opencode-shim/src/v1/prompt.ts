@@ -3,14 +3,14 @@ import type { Instance } from "./instance.ts"
 import type { Message, Params } from "./opencode.ts"
 import { children, outputOf, stepsOf, type Sessions } from "./sessions.ts"
 
-/** Turns the messages of one LLM request into the wire, in place: OpenCode ignores a new array. */
+/** OpenCode ignores a new array, so the messages become the wire in place. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
   if (!session) return
   if (children.has(session)) return endBehindLastStep(instance, session, messages)
   const { directory, passes, sessions } = instance
   sessions.passReads(session, messages)
-  // OpenCode's own compaction passes a copy of the older messages, which is not the session's array.
+  // OpenCode's own compaction passes a copy of the older messages, and not the session's array.
   if (sessions.compacting.delete(session)) {
     sessions.aside.add(session)
     return
@@ -40,24 +40,19 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   }
 }
 
-/** How long the request after an agent's last step waits until the turn is aborted, in ms. */
 const abortMS = 1_000
 
-/**
- * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode itself only asks the model to stop, and
- * never ends the turn if the model keeps calling tools.
- */
+/** OpenCode itself only asks the model to stop, and never ends the turn if the model keeps calling tools. */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // The hook waits for the abort, because the request must not be sent. If the abort fails, the run ends at its
-  // deadline.
+  // The request must not be sent, so the hook waits for the abort. If the abort fails, the run ends at its deadline.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 
 /**
- * Bounds the answer of a hidden agent. A provider adds a budget for thinking to the bound, so the agent gets no such
- * budget. If OpenCode sets no bound, the shim sets none either, because the provider does not support one.
+ * A provider adds a budget for thinking to the bound of the answer, so the agent gets no such budget. If OpenCode
+ * sets no bound, the provider does not support one, and the shim sets none.
  */
 export function params({ sessionID }: { sessionID: string }, output: Params): void {
   const most = outputOf.get(sessionID)
@@ -71,7 +66,6 @@ interface SystemInput {
   model?: { id: string; providerID: string }
 }
 
-/** Replaces the system prompt of one LLM request, in place. */
 export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
   const { directory, passes, sessions, systems } = instance
   const { sessionID: session, model } = input
@@ -84,14 +78,16 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   if (refusal) throw refusal
 }
 
-/** The first words of the prompts of OpenCode's own agents: title, summary, compaction. The host has the same list. */
+/**
+ * The prompts of OpenCode's own agents (title, summary, compaction) begin with these words. The host has the same
+ * list.
+ */
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**
- * Whether a request comes from one of OpenCode's own agents. Such requests carry the session's id, but share neither
- * its messages nor its prefix. The request for a title runs at the same time as the first step, and its hook comes
- * between the hooks of that step. It usually goes to a small model. If it goes to the session's model, its prompt
- * identifies it.
+ * Requests of OpenCode's own agents carry the session's id, but share neither its messages nor its prefix. The
+ * request for a title runs during the first step, and its hook comes between the hooks of that step. It usually goes
+ * to a small model; otherwise, its prompt identifies it.
  */
 function isAside(sessions: Sessions, session: string, { model }: SystemInput, system: readonly string[]): boolean {
   const asked = sessions.lastConversation(session).model

@@ -8,12 +8,10 @@ import type { Screen } from "./opencode.ts"
 declare const shimVersion: string // defined by the bundler
 
 const harness = "opencode"
-/** Puts the panel between OpenCode's own sections about the context and the language servers. */
+/** This order puts the panel between OpenCode's sections about the context and the language servers. */
 const order = 150
-/** How long a request to follow a session may take, in ms. */
 const followMS = 2_000
 
-/** The host's commands in the palette. */
 const commands = [
   { name: "ctx-menu", title: "magicctx: status, search, memories, what was taken out" },
   { name: "ctx-status", title: "Show the whole status of the context" },
@@ -21,7 +19,7 @@ const commands = [
   { name: "ctx-wrapup", title: "Summarise all but the newest turns" },
 ]
 
-/** The half for the screen of OpenCode 1. It never fails. */
+/** The half for the screen of OpenCode 1 never fails. */
 export async function screen(api: Screen, solid = loadSolid): Promise<void> {
   const giveBack = claimTerminal()
   if (!giveBack) return
@@ -49,7 +47,7 @@ class Half {
   private dialogs: Dialogs | undefined
   /** The session on the screen, or the last one. */
   private session = ""
-  /** OpenCode's dialogs, one of which can be shown at a time. */
+  /** OpenCode shows one dialog at a time. */
   private readonly stack: Stack = {
     show: (render, closed) => this.api.ui.dialog.replace(render, closed),
     makeLarge: () => this.api.ui.dialog.setSize("large"),
@@ -102,7 +100,7 @@ class Half {
     this.lease?.release()
   }
 
-  /** Called when a session appears on the screen. Before the first one, nothing runs. */
+  /** Before the first session appears on the screen, nothing runs. */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -119,10 +117,7 @@ class Half {
     )
   }
 
-  /**
-   * Called when there is a new connection, and when it is lost. The host of a new connection may not know which session
-   * is on the screen.
-   */
+  /** The host of a new connection may not know which session is on the screen. */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()
@@ -149,7 +144,6 @@ class Half {
     this.panels.set(session, view)
   }
 
-  /** Shows a dialog until the user answers or closes it. */
   private ask<T>(make: (done: (answer: T) => void) => unknown): Promise<T | undefined> {
     const { stack } = this
     return new Promise((resolve) => {
@@ -161,9 +155,7 @@ class Half {
     })
   }
 
-  /**
-   * Runs a command of the host in the session on the screen, and then the commands that the user chooses on its pages.
-   */
+  /** The user may choose further commands on the pages of the first command. */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * The host's tools as OpenCode registers them, once for the life of the instance. Their texts are at the start of the
- * cached prefix. So they do not change, even if a later host describes its tools differently.
+ * The tools' texts are at the start of the cached prefix. So OpenCode registers them once, even if a later host
+ * describes its tools differently.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}
@@ -22,7 +22,7 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
   return map
 }
 
-/** Gives the model the host's schema unchanged: OpenCode's own conversion would make every argument required. */
+/** OpenCode's own conversion would make every argument required, so the model gets the host's schema. */
 export function definition(registered: InitializeResult | undefined): NonNullable<Hooks["tool.definition"]> {
   const ours = new Map(registered?.tools.map((tool) => [tool.name, tool]))
   return async ({ toolID }, output) => {

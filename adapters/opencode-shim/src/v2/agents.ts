@@ -2,17 +2,15 @@ import { result, within, type AgentRunParams, type AgentRunResult } from "@magic
 import { factOf, listOf, type Fact } from "./facts.ts"
 import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
 
-/** How long a run waits for its end after an abort, in ms. */
 const abortMS = 5_000
 
-/** A hidden agent at work in a session of its own. */
 interface HiddenRun {
   readonly system: string
   /** How many requests the agent may still make. */
   left: number
   /** How many tokens an answer may have. */
   readonly maxOutput: number
-  /** Ends the turn. OpenCode itself only asks the model to stop. */
+  /** OpenCode itself only asks the model to stop, so `stop` ends the turn. */
   stop(): void
   /** The answers so far, by message id, from events. */
   readonly answers: Map<string, { info: Fact; text: string }>
@@ -22,17 +20,16 @@ interface HiddenRun {
 }
 
 /**
- * The sessions in which hidden agents run, in all instances of this process. A session stays here after its end, because
- * late events still name it.
+ * The sessions of hidden agents, in all instances of this process. Late events still name an ended session, so it
+ * stays here.
  */
 export const hiddenRuns = new Map<string, HiddenRun>()
 
-/** The model of the newest request of each session. */
 export const lastModels = new Map<string, ModelRef>()
 
 /**
- * Runs a hidden agent in a session of its own. The session has no parent: at the end of a child session, OpenCode tells
- * the parent, and starts a turn in it. Its permissions deny everything, and the context hook removes its tools.
+ * At the end of a child session, OpenCode tells the parent, and starts a turn in it, so the session has no parent.
+ * Its permissions deny everything, and the context hook removes its tools.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, title, keep, steps, maxOutput } = params
@@ -69,11 +66,10 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
   }
 }
 
-/** The storage key under which the shim notes the process that runs a hidden session. */
 const keyOf = (id: string) => `${prefix}${id}`
 const prefix = "hidden/"
 
-/** Removes the hidden sessions of processes that have ended in the middle of a run. */
+/** The processes of these sessions have ended in the middle of a run. */
 export async function removeOrphans({ session, storage }: PluginContext): Promise<void> {
   if (!storage || !session.remove) return
   for (const { key, value } of (await storage.scan({ prefix })).entries) {
@@ -92,7 +88,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads the answers from the session, if this version of OpenCode can return them, because events may be lost. */
+/** Events may be lost, so the answers come from the session if this version of OpenCode can return them. */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
   for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue
@@ -102,7 +98,6 @@ async function store(session: PluginContext["session"], id: string, run: HiddenR
   }
 }
 
-/** Notes an event of a hidden session. */
 export function noteHidden(run: HiddenRun, { type, created, data }: Event): void {
   const { assistantMessageID: id, model, tokens, finish, error, text } = data
   if (id !== undefined) {
@@ -118,14 +113,12 @@ export function noteHidden(run: HiddenRun, { type, created, data }: Event): void
   if (type.startsWith("session.execution.") && type !== "session.execution.started") run.end()
 }
 
-/** The model that a run names, or otherwise the model of the session's conversation. */
 function modelOf({ model, session }: AgentRunParams): ModelRef | undefined {
   if (!model) return lastModels.get(session)
   const slash = model.indexOf("/")
   return { providerID: model.slice(0, slash), id: model.slice(slash + 1) }
 }
 
-/** Converts an error to the form that the host reads. */
 function harnessError({ type, message, status, response }: SessionError): object {
   return { name: type === "aborted" ? "MessageAbortedError" : type, data: { message, ...(status && { statusCode: status }), ...(response && { responseBody: response.body }) } }
 }

@@ -2,7 +2,6 @@ import { Method, type Handlers, type ModelLimits } from "@magicctx/shim-core"
 import { listOf } from "./facts.ts"
 import type { CatalogueModel, CatalogueProvider, ModelRef, PluginContext } from "./opencode2.ts"
 
-/** What OpenCode knows about models. */
 export class Catalogue {
   readonly handlers: Pick<Handlers, typeof Method.ModelLimits> = {
     [Method.ModelLimits]: async ({ model }) => this.limits({ providerID: model.provider, id: model.id }),
@@ -13,7 +12,7 @@ export class Catalogue {
     this.ctx = ctx
   }
 
-  /** The description of a model; undefined if OpenCode does not list it. */
+  /** The result is undefined if OpenCode does not list the model. */
   async model({ providerID, id }: ModelRef): Promise<CatalogueModel | undefined> {
     const models = this.ctx.model ?? this.ctx.catalog?.model
     return listOf(await models?.list()).find((model) => model.providerID === providerID && model.id === id)
@@ -24,7 +23,7 @@ export class Catalogue {
     if (!model) return {}
     const { limit } = model
     const limits: ModelLimits = { contextTokens: limit?.context ?? 0, inputTokens: limit?.input ?? 0, outputTokens: limit?.output ?? 0 }
-    // The entries with a tier are the prices of long prompts.
+    // Entries with a tier are the prices of long prompts.
     const cost = model.cost?.find(({ tier }) => tier === undefined)
     if (cost) limits.price = { fresh: cost.input ?? 0, write: cost.cache?.write ?? 0, read: cost.cache?.read ?? 0, output: cost.output ?? 0 }
     const name = (model.package ?? (await this.provider(ref.providerID))?.package)?.replace(/^[a-z]+:/, "")

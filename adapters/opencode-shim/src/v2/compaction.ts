@@ -3,15 +3,15 @@ import type { Entry, Part, SessionCompaction } from "./opencode2.ts"
 import { Steps } from "./steps.ts"
 
 /**
- * The longest text that may follow the head in a summary, in characters: an absolute limit, and a limit for each token
- * of the model's window.
+ * The text after the head in a summary has an absolute limit, and a limit for each token of the window, in
+ * characters.
  */
 const longestRest = { characters: 60_000, perToken: 0.3 }
 
 /**
- * Answers a compaction with the session's head, so it takes no time and costs nothing. OpenCode compacts the messages
- * of the event, and keeps the newest ones as text beside the summary. In the summary, the messages that the head does
- * not cover follow the head as text. If this text is too long, or if there is no head yet, OpenCode asks its model.
+ * The session's head answers a compaction, which then takes no time and costs nothing. OpenCode compacts the messages
+ * of the event, and keeps the newest ones as text after the summary. In the summary, messages that the head does not
+ * cover follow the head as text. If this text is too long, or there is no head yet, OpenCode asks its model.
  */
 export async function compaction(instance: Instance, event: SessionCompaction): Promise<void> {
   const { facts, passes } = instance

@@ -7,12 +7,11 @@ import { Steps } from "./steps.ts"
 import { register } from "./tools.ts"
 
 /**
- * How long OpenCode may wait for a pass, in ms. The calls to the host have shorter deadlines. This limit holds even if
- * OpenCode does not answer the shim's own questions.
+ * The calls to the host have shorter deadlines. This limit on a pass holds even if OpenCode does not answer the
+ * shim's questions.
  */
 const hookMS = 60_000
 
-/** The changes to a request. */
 interface Changes {
   messages?: Entry[]
   system?: SystemPart[]
@@ -20,18 +19,15 @@ interface Changes {
 }
 
 /**
- * Turns a request into the wire. The request changes only when all changes are known: if OpenCode cannot read a
- * request, it ends the turn, and the prompt stays unanswered.
+ * If OpenCode cannot read a request, it ends the turn, and the prompt stays unanswered. So the request changes only
+ * when all changes are known.
  */
 export async function context(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))
   apply(event, changes ?? {})
 }
 
-/**
- * If the request comes from a hidden agent, gives it the agent's own system prompt, a bound for the answer, and no
- * tools. Returns whether it does.
- */
+/** A request of a hidden agent gets the agent's system prompt, a bound for the answer, and no tools. */
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
   if (!run) return false
@@ -43,8 +39,8 @@ export function isHidden(event: SessionContext): boolean {
 }
 
 /**
- * Repeats the changes of the last pass on a request outside the conversation. Such a request keeps the cached prefix
- * alive, so it must begin with that prefix.
+ * A request outside the conversation keeps the cached prefix alive. It must begin with that prefix, so it gets the
+ * changes of the last pass.
  */
 export async function generate(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))
@@ -86,7 +82,7 @@ async function repeat(instance: Instance, event: SessionContext): Promise<Change
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
 }
 
-/** Returns the system prompt of a request. An unchanged part is OpenCode's own object. */
+/** An unchanged part of the result is OpenCode's own object. */
 async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
   const { directory, passes, systems } = instance
   const { sessionID: session, model } = event

@@ -3,12 +3,11 @@ import { hiddenRuns, noteHidden } from "./agents.ts"
 import type { Instance } from "./instance.ts"
 import type { Event } from "./opencode2.ts"
 
-/** How long the shim waits before it subscribes again, in ms: at first, and at most. */
 const again = { firstMS: 500, mostMS: 30_000 } as const
 
 /**
- * Reads OpenCode's events until the signal aborts. The stream has a limit, so OpenCode ends it if a reader is too slow.
- * Some events are lost then, so the next request of each session asks OpenCode for the stored messages.
+ * OpenCode ends the stream of events if a reader is too slow, and some events are lost. So the next request of each
+ * session asks OpenCode for the stored messages.
  */
 export async function follow(instance: Instance, signal: AbortSignal): Promise<void> {
   for (let ms: number = again.firstMS; !signal.aborted; ms = Math.min(2 * ms, again.mostMS)) {
@@ -27,7 +26,7 @@ export async function follow(instance: Instance, signal: AbortSignal): Promise<v
   }
 }
 
-/** Notes one event. Each instance gets the events of all directories. */
+/** Each instance gets the events of all directories. */
 function note(instance: Instance, event: Event): void {
   const { type, data } = event
   const session = data?.sessionID
@@ -47,7 +46,7 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      // A failed answer also carries the token of its request's wire: it may contain thinking, which the host binds.
+      // A failed answer may contain thinking, so its event also carries the token of its request's wire.
       return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session))
     }
     case "session.created":
@@ -67,7 +66,6 @@ function note(instance: Instance, event: Event): void {
   }
 }
 
-/** Forwards an event, reduced to the fields that the host uses, in order and without waiting. */
 function tell(instance: Instance, session: string, event: Record<string, unknown>, sent?: string): void {
   if (!instance.wants(Method.Event)) return
   instance.host.notify(Method.Event, { session, directory: instance.directory, event: { ...event, session }, ...(sent && { sent }) })

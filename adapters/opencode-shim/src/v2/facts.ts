@@ -1,7 +1,7 @@
 import { within } from "@magicctx/shim-core"
 import type { Entry, EventData, ModelRef, SessionDomain, StoredMessage, Tokens } from "./opencode2.ts"
 
-/** The facts that OpenCode stores about a message, but leaves out of the array of a request. */
+/** OpenCode stores these facts about a message, but leaves them out of the array of a request. */
 export interface Fact {
   type?: string
   created?: number
@@ -12,25 +12,19 @@ export interface Fact {
   finish?: string
   tokens?: Tokens
   error?: { type: string }
-  /** The words of a prompt, without its skills and files. The shim compares them, and does not send them. */
+  /** The shim only compares the words of a prompt, without its skills and files. */
   text?: string
 }
 
-/** How long a pass may wait for the stored messages of its session, in ms. */
 const lookupMS = 2_000
-/** How long a pass waits for the event that the previous answer has ended, in ms. */
 const eventMS = 200
-/** How many sessions have their facts in memory. */
 const remembered = 32
 
-/**
- * The facts about the messages of the sessions. The shim learns them from events. If events are missing, it asks
- * OpenCode.
- */
+/** The shim learns facts about messages from events, or from OpenCode if events are missing. */
 export class Facts {
   /**
-   * For each prompt, the agent of the newest request that ended with it. OpenCode reports this nowhere else, so a
-   * revert does not delete it.
+   * For each prompt, the agent of the newest request that ended with it. OpenCode reports this agent nowhere else, so
+   * a revert does not delete it.
    */
   readonly asked = new Map<string, string>()
   readonly #sessions = new Map<string, Map<string, Fact>>()
@@ -42,7 +36,7 @@ export class Facts {
     this.#session = session
   }
 
-  /** Notes an event about an answer. The time is the event's. */
+  /** The time is the event's. */
   note(type: string, { sessionID, assistantMessageID: id, agent, model, started, finish, tokens, error }: EventData, at: number): void {
     if (!sessionID || !id) return
     const known = this.#sessions.get(sessionID)
@@ -63,7 +57,6 @@ export class Facts {
     for (const wake of this.#waiting) wake()
   }
 
-  /** The facts about the messages of a request. */
   async of(session: string, entries: readonly Entry[]): Promise<ReadonlyMap<string, Fact>> {
     const known = this.#known(session)
     const newest = entries.findLast(({ role, id }) => role === "assistant" && id)?.id
@@ -71,8 +64,8 @@ export class Facts {
     if (entries.every(({ id }) => id === undefined || isKnown(id))) return known
     if (this.#session.context) {
       const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
-      // A fact from this answer may have another time than the fact from an event. So a known fact is kept: a message
-      // with a different fact would count as changed.
+      // A fact from this answer may have another time than the event's fact, and a changed fact would count as a
+      // changed message. So a known fact stays.
       for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
@@ -83,8 +76,8 @@ export class Facts {
   }
 
   /**
-   * Forgets the facts from events, because some events may be lost. The next request asks OpenCode. The betas cannot
-   * answer, so with them the facts stay.
+   * Some events may be lost, so the next request asks OpenCode for the facts. The betas cannot answer, so with them
+   * the facts stay.
    */
   forgetAll(): void {
     if (this.#session.context) this.#sessions.clear()
@@ -112,8 +105,8 @@ export class Facts {
 }
 
 /**
- * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if no event
- * has said so. If the event of its start was lost, its time is unknown.
+ * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if no
+ * event has said so. If the event of its start was lost, its time is unknown.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
@@ -121,7 +114,6 @@ function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   return fact.created !== undefined && (!isNewest || fact.completed !== undefined || fact.error !== undefined)
 }
 
-/** Deletes the oldest entries of a map. */
 export function trim(map: Map<string, unknown>, most: number): void {
   for (const key of map.keys()) {
     if (map.size <= most) break
@@ -149,7 +141,7 @@ export function factOf({ type, time, agent, model, finish, tokens, error, text }
   })
 }
 
-/** Puts the members of a fact into a fixed order, because the shim treats another order as a change. */
+/** The shim treats another order of members as a change. */
 function inOrder({ type, created, completed, agent, providerID, modelID, finish, tokens, error, text }: Fact): Fact {
   const all = { type, created, completed, agent, providerID, modelID, finish, tokens, error, text }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

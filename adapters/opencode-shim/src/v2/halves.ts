@@ -2,15 +2,15 @@ import type { CommandExecuteResult, NotifyShowParams } from "@magicctx/shim-core
 import type { View } from "../tui/view.ts"
 import type { RpcDefinition } from "./opencode2.ts"
 
-/** The calls that the half in the terminal makes. The half in the server answers them. */
+/** The half in the terminal makes these calls, and the half in the server answers them. */
 export interface Calls {
   news(asked: Asked): Promise<News>
   run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
 }
 
 /**
- * A terminal's question. It names the session that the terminal shows (empty for none), and the number of the last
- * notice that the terminal has seen (at first 0).
+ * `session` is the session that the terminal shows, or empty. `seen` is the number of the last notice that the
+ * terminal has seen, at first 0.
  */
 export interface Asked {
   session: string
@@ -34,7 +34,7 @@ export interface Notice extends Omit<NotifyShowParams, "directory"> {
 const object = (properties: Record<string, object>, optional: string[] = []) =>
   ({ type: "object", properties, required: Object.keys(properties).filter((name) => !optional.includes(name)), additionalProperties: false }) as const
 
-/** A newer host may add members to what it sends. */
+/** A newer host may add members. */
 const growing = (properties: Record<string, object>, optional: string[] = []) => ({ ...object(properties, optional), additionalProperties: true })
 
 const text = { type: "string" }
@@ -57,8 +57,8 @@ const panel = growing(
 const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
 /**
- * OpenCode transports the calls and the event. The event names a session about which a terminal can fetch news. If the
- * name is empty, there may be news about all sessions.
+ * The event names a session about which a terminal can fetch news. If the name is empty, there may be news about all
+ * sessions.
  */
 export const definition = {
   id: "magicctx",

@@ -17,31 +17,29 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
-/** The session that spawned a session, and the session of which it is a fork. */
 type Origin = Pick<PassOf, "parent" | "original">
 
-/** How long a question about a session may delay the session's first pass, in ms. */
 const lookupMS = 1_000
 
-/** A plugin instance. OpenCode 2 creates one for each directory, in the one process that serves all of them. */
+/** OpenCode 2 creates an instance for each directory, in one process for all of them. */
 export class Instance extends PluginInstance {
   readonly ctx: PluginContext
   readonly facts: Facts
   readonly catalogue: Catalogue
   readonly terminal: Terminal
   /**
-   * The sessions in which the step of the last hook has not started yet. OpenCode calls the hook again before each retry.
-   * So if a session is still here at its next hook, its last request may not have reached the provider.
+   * The sessions in which the step of the last hook has not started yet. OpenCode calls the hook again before each
+   * retry. If a session is here at its next hook, its last request may not have reached the provider.
    */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
   /**
-   * What is registered with OpenCode: the host's tools as JSON, their registration, and whether they come from this host's
-   * answer. If not, they were stored at an earlier start.
+   * `text` holds the registered tools as JSON. `isSettled` means that they come from this host, not from an earlier
+   * start.
    */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
-  /** The newest hook of each session. The promise never rejects. */
+  /** The promise of the newest hook never rejects. */
   private readonly newest = new Map<string, Promise<unknown>>()
   private readonly origins = new Map<string, Origin>()
 
@@ -69,7 +67,6 @@ export class Instance extends PluginInstance {
     super.dispose()
   }
 
-  /** The sessions from which this one comes. */
   async origin(session: string): Promise<Origin> {
     const known = this.origins.get(session)
     if (known) return known
@@ -80,10 +77,7 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /**
-   * Runs `work` after the earlier work of the session has ended. After an interrupt, OpenCode itself does not wait for
-   * a running hook.
-   */
+  /** After an interrupt, OpenCode does not wait for a running hook, so `work` waits for earlier work of the session. */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {
@@ -93,7 +87,6 @@ export class Instance extends PluginInstance {
     return last
   }
 
-  /** Forgets a session that is gone. */
   forget(session: string): void {
     this.passes.forget(session)
     this.systems.forget(session)

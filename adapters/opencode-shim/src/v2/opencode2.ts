@@ -1,10 +1,10 @@
 /**
- * The part of OpenCode 2's plugin interface that this shim uses, as release 2.0.26 declares it. OpenCode's own type
- * package is not a dependency, because the bundle must load where no package can be resolved. A member that is optional
- * here is missing in some version of OpenCode 2, so the shim looks for it.
+ * The part of OpenCode 2's plugin interface that this shim uses, as release 2.0.26 declares it. The bundle must load
+ * where no package can be resolved, so OpenCode's types are no dependency. An optional member is missing in some
+ * version of OpenCode 2, so the shim looks for it.
  */
 
-/** What OpenCode hands to the plugin, once for each directory. */
+/** OpenCode hands this to the plugin, once for each directory. */
 export interface PluginContext {
   readonly app?: { readonly name: string; readonly version: string }
   readonly location?: { readonly directory: string }
@@ -24,7 +24,7 @@ export interface Registration {
   dispose(): Promise<void>
 }
 
-/** A list call returns its location, too. */
+/** A list call also returns its location. */
 export interface Listed<T> {
   readonly data: readonly T[]
 }
@@ -62,7 +62,6 @@ export interface ModelRef {
   readonly variant?: string
 }
 
-/** A request that OpenCode is about to send. */
 export interface SessionRequest {
   readonly sessionID: string
   readonly model: ModelRef
@@ -78,7 +77,7 @@ export interface SessionContext extends SessionRequest {
 }
 
 export interface SessionCompaction extends SessionContext {
-  /** If it is set, OpenCode asks no model. */
+  /** If `result` is set, OpenCode asks no model. */
   result?: { summary: string }
 }
 
@@ -91,14 +90,14 @@ export interface SystemPart {
   readonly text: string
 }
 
-/** A message of a request: an instance of a class of OpenCode. Other plugins may add plain objects. */
+/** OpenCode's messages are instances of a class, but other plugins may add plain objects. */
 export interface Entry {
   readonly id?: string
   readonly role: "system" | "user" | "assistant" | "tool"
   readonly content: readonly Part[]
 }
 
-/** A part of a message. Parts of other types have members that this shim does not read. */
+/** Parts of other types have members that this shim does not read. */
 export interface Part {
   readonly type: string
   readonly id?: string
@@ -110,7 +109,6 @@ export interface Part {
   readonly data?: string
 }
 
-/** A message as OpenCode stores it. */
 export interface StoredMessage {
   readonly id: string
   readonly type: string
@@ -145,15 +143,15 @@ export interface Event {
   readonly data: EventData
 }
 
-/** The members of the events that the shim reads. Each event has some of them. */
+/** Each event has some of these members. */
 export interface EventData {
   readonly sessionID?: string
   readonly assistantMessageID?: string
   readonly agent?: string
   readonly model?: ModelRef
   /**
-   * The time at which the step started, in ms. The time of its event is later. The betas have only the time of the
-   * event.
+   * The time at which the step started, in ms, which is earlier than the time of the event. The betas have only the
+   * time of the event.
    */
   readonly started?: number
   readonly finish?: string
@@ -186,7 +184,7 @@ export interface ToolRegistration {
   readonly input: unknown
   /** The betas read the schema here. */
   readonly jsonSchema: unknown
-  /** Without this, OpenCode would offer the tool only to scripts of its code mode. */
+  /** Without this option, OpenCode would offer the tool only to scripts of its code mode. */
   readonly options: { readonly codemode: false }
   execute(input: unknown, context: ToolContext): Promise<{ content: Array<{ type: "text"; text: string }>; structured: object }>
 }
@@ -206,7 +204,7 @@ export interface Storage {
   scan(options: { prefix: string }): Promise<{ readonly entries: ReadonlyArray<{ readonly key: string; readonly value: unknown }> }>
 }
 
-/** The calls and events of a plugin. OpenCode checks their values against these JSON Schemas. */
+/** OpenCode checks the values of calls and events against these JSON Schemas. */
 export interface RpcDefinition {
   readonly id: string
   readonly methods: Readonly<Record<string, { readonly input: object; readonly output: object }>>
@@ -219,7 +217,7 @@ export interface RpcRegistration extends Registration {
   readonly events: { emit(name: string, data: Readonly<Record<string, unknown>>): Promise<void> }
 }
 
-/** What OpenCode hands to the half in the terminal. The betas have only client (without rpc), data, keymap and ui. */
+/** The betas have only client (without rpc), data, keymap and ui. */
 export interface TerminalContext {
   readonly location?: { readonly directory: string }
   readonly client: { readonly rpc?: (definition: RpcDefinition) => RpcCalls }
@@ -247,7 +245,7 @@ export interface TerminalContext {
   }
 }
 
-/** Calls the server's half of a location. A call that fails throws an object with a message. */
+/** A failed call to the server's half throws an object with a message. */
 export type RpcCalls = Readonly<Record<string, (input: object, options: { location: { directory: string } }) => Promise<unknown>>>
 
 export interface ToastOptions {

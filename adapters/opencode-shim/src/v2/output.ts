@@ -1,14 +1,14 @@
 import type { CatalogueModel, Entry, SessionContext } from "./opencode2.ts"
 
-/** The longest answer that OpenCode requests, in tokens, even if the model allows a longer one. */
+/** OpenCode requests no longer answer, in tokens, even if the model allows one. */
 const longestAnswer = 256_000
 /** Text of any language has at least this many bytes per token. */
 const bytesPerToken = 3
 const mediaTokens = 2_000
 
 /**
- * Returns the length of the answer that a request may ask for after a pass has freed room. OpenCode's own value fits
- * only the room before the pass. Undefined if that value can stay.
+ * A pass frees room, so a request may ask for a longer answer than OpenCode has calculated. If OpenCode's own value
+ * can stay, the result is undefined.
  */
 export function raised({ options, system, tools }: SessionContext, messages: readonly Entry[], limit: CatalogueModel["limit"]): number | undefined {
   const preset = options?.maxTokens
@@ -20,7 +20,7 @@ export function raised({ options, system, tools }: SessionContext, messages: rea
   return possible > preset ? possible : undefined
 }
 
-/** An upper bound of the tokens of a value. */
+/** An upper bound, in tokens. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.startsWith("data:") ? mediaTokens : Math.ceil(Buffer.byteLength(value) / bytesPerToken)
   if (value instanceof Uint8Array) return mediaTokens

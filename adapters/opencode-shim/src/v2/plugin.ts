@@ -7,17 +7,16 @@ import { Instance } from "./instance.ts"
 import type { PluginContext, Registration, SessionRequest } from "./opencode2.ts"
 import { register } from "./tools.ts"
 
-/** How long the shim waits for the host's first answer before it registers the tools of an earlier start, in ms. */
+/** After this time without an answer of the host, in ms, the shim registers the tools of an earlier start. */
 const startMS = 2_000
-/** How long a question for the directory of a session may take, in ms. */
 const lookupMS = 2_000
 
-/** The directories that a magicctx plugin already serves. The half for version 1 uses the same set. */
+/** The directories that a magicctx plugin already serves, also by the half for version 1. */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process
 
-/** The plugin function of OpenCode 2. OpenCode's sessions wait for its end, so it does not wait for the host. */
+/** OpenCode 2's sessions wait for the end of this function, so it does not wait for the host. */
 export async function setup(ctx: PluginContext): Promise<() => void> {
   const plugin = new Plugin(ctx, (log ??= openLog("opencode-shim")))
   await plugin.attach()
@@ -35,9 +34,7 @@ class Plugin {
     this.log = log
   }
 
-  /**
-   * Registers the hooks. If a version of OpenCode lacks a hook, it accepts the hook's name, and never calls the hook.
-   */
+  /** A version of OpenCode accepts the name of a hook that it lacks, and never calls the hook. */
   async attach(): Promise<void> {
     const { session, location, plugin } = this.ctx
     if (location) void this.of("", location.directory)
@@ -69,7 +66,6 @@ class Plugin {
     })
   }
 
-  /** The instance that serves a request. */
   private for({ sessionID, model }: SessionRequest): Promise<Instance> {
     lastModels.set(sessionID, model)
     return this.of(sessionID)
@@ -79,9 +75,7 @@ class Plugin {
     return (this.instance ??= this.start(sessionID, directory))
   }
 
-  /**
-   * Starts the instance. The betas do not name the instance's directory, but they name the directory of each session.
-   */
+  /** The betas do not name the instance's directory, but the directory of each session. */
   private async start(sessionID: string, known?: string): Promise<Instance> {
     const directory = known ?? (await this.directoryOf(sessionID)) ?? process.cwd()
     const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), this.log, { harness: "opencode", keepsAlive: false }), this.log))
@@ -89,9 +83,9 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // The tools should be registered before the first request. If they come later, they change the whole prefix.
+    // Tools that are registered after the first request change the whole prefix.
     register(instance, instance.recall(), true)
-    // The first request waits for this: if it were sent without the host, a later pass would change the whole prefix.
+    // The first request waits here: if it were sent without the host, a later pass would change the whole prefix.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance
@@ -105,7 +99,7 @@ class Plugin {
     }
   }
 
-  /** OpenCode ends the turn if a hook throws, so this method throws no error. */
+  /** OpenCode ends the turn if a hook throws. */
   private async guarded(hook: string, body: () => Promise<void>): Promise<void> {
     if (this.stop.signal.aborted) return
     try {

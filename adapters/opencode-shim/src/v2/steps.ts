@@ -3,36 +3,31 @@ import { trim, type Fact } from "./facts.ts"
 import type { Entry, Part } from "./opencode2.ts"
 
 /**
- * A step: one message of OpenCode. If the message is an answer of the model, the step also holds the results of its
- * tool calls, which are separate messages in OpenCode. So a call and its result are in one message of the protocol.
+ * A step is one message of OpenCode, with the results of its tool calls. OpenCode keeps results as separate messages,
+ * but the protocol keeps a call and its result together.
  */
 export interface Step {
   id: string
   info?: Info
-  /** Absent once a patch has removed the step. */
+  /** Absent after a patch has removed the step. */
   message?: Entry
   results?: Entry[]
 }
 
 export interface Info extends Omit<Fact, "text"> {
-  /** The index of the part that the user typed; -1 if there is none. */
+  /** The index of the part that the user typed, or -1. */
   typed?: number
   /** The beginnings of the files of the step, by their paths. */
   media?: Record<string, string>
 }
 
-/** For how many prompts the shim remembers the agent. */
 const rememberedPrompts = 10_000
 
-/** The messages of a request as steps. */
 export class Steps {
   readonly list: Step[] = []
-  /** OpenCode's own message of each copy. */
   private readonly originals = new WeakMap<Entry, Entry>()
 
-  /**
-   * Joins OpenCode's messages to steps. Patches write only to copies in the steps, and never to OpenCode's messages.
-   */
+  /** Patches write only to copies in the steps, and never to OpenCode's messages. */
   constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string, asked = new Map<string, string>()) {
     let answer: Step | undefined // the answer to which the following results belong
     const seen = new Set<string>()
@@ -51,8 +46,8 @@ export class Steps {
   }
 
   /**
-   * The messages of the steps: the reverse of the constructor, after patches were applied. A message that no patch has
-   * changed is OpenCode's own object.
+   * The reverse of the constructor, after patches were applied. A message that no patch has changed is OpenCode's own
+   * object.
    */
   entries(): Entry[] {
     const entries: Entry[] = []
@@ -69,8 +64,7 @@ export class Steps {
     const before = this.list.at(-1)
     const { text, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
     const info: Info = fact
-    // OpenCode stores no message without an id. Such a message counts as written at the same time as the message before
-    // it.
+    // OpenCode stores no message without an id, so such a message gets the time of the message before it.
     if (entry?.id === undefined && before?.info?.created !== undefined) info.created = before.info.created
     if (text !== undefined) info.typed = text === "" ? -1 : entry.content.findIndex((part) => part.type === "text" && part.text === text)
     noteMedia(info, entry, "/message")
@@ -79,9 +73,8 @@ export class Steps {
   }
 
   /**
-   * Notes for each prompt the agent that answers it: the agent that has answered, or otherwise the agent of this
-   * request. An older prompt without an answer keeps its agent, because a new agent would count as a change of the
-   * message.
+   * Each prompt gets the agent that has answered it, or otherwise the agent of this request. An older prompt without
+   * an answer keeps its agent, because a new one would count as a change.
    */
   private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
     let isNewest = true
@@ -99,7 +92,7 @@ export class Steps {
     trim(asked, rememberedPrompts)
   }
 
-  /** Copies a message with its parts, because patches write into both. The copy keeps its class. */
+  /** Patches write into a message and its parts, so both are copied. The copy keeps its class. */
   private own(entry: Entry): Entry {
     if (!isObject(entry) || !Array.isArray(entry.content)) return entry
     const copy = like(entry, { content: entry.content.map(ownPart) })
@@ -107,7 +100,7 @@ export class Steps {
     return copy
   }
 
-  /** The message to send in place of a copy; undefined if nothing is left of it. */
+  /** The result is undefined if nothing is left of the message. */
   private sent(copy: Entry): Entry | undefined {
     const original = this.originals.get(copy)
     if (!original) {
@@ -121,7 +114,7 @@ export class Steps {
   }
 }
 
-/** The key of a message without an id. It is derived from the previous message, which has an id or such a key. */
+/** A message without an id gets a key from the previous message. */
 function nameOf(entry: Entry, before: string): string {
   const call = entry?.role === "tool" ? entry.content[0]?.id : undefined
   return call === undefined ? `${entry?.role}-after-${before}` : `tool-${call}`
@@ -134,7 +127,6 @@ function unique(name: string, seen: Set<string>): string {
   return found
 }
 
-/** A copy of an object of the same class, with some members replaced. */
 function like<T extends object>(object: T, members: Partial<T>): T {
   return Object.assign(Object.create(Object.getPrototypeOf(object) as object) as T, object, members)
 }
@@ -150,7 +142,6 @@ function isSamePart(a: Part, b: Part): boolean {
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name] || (name === "result" && isSame(a[name], b[name])))
 }
 
-/** Whether two JSON values are the same. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
@@ -159,13 +150,10 @@ function isSame(a: unknown, b: unknown): boolean {
   return names.length === others.length && names.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
 }
 
-/** How many characters of a file the host gets. They contain the size of an image. */
+/** The host gets this many characters of a file, which contain the size of an image. */
 const headLength = 512
 
-/**
- * Notes the beginnings of the files of a message. From these beginnings, the host tells files apart and estimates their
- * tokens.
- */
+/** The host uses the beginnings of files to tell them apart, and to estimate their tokens. */
 function noteMedia(info: Info, entry: Entry, path: string): void {
   const content = Array.isArray(entry?.content) ? entry.content : []
   content.forEach((part: Part, i) => {

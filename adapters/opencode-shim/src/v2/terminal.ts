@@ -6,12 +6,11 @@ import type { PluginContext, RpcRegistration } from "./opencode2.ts"
 
 const mostNotices = 20
 
-/** The instance for whose directory the terminals show something. */
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * Our part of the terminals' screens. A terminal is a process of its own, in which src/tui.ts draws. It misses the
- * events that are sent while it does not listen. So an event carries no news: it only makes the terminal ask for them.
+ * Each terminal is a separate process, in which src/tui.ts draws. A terminal misses events while it does not listen.
+ * So an event carries no news, and only makes the terminal ask for them.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -20,7 +19,7 @@ export class Terminal {
   private readonly views = new Map<string, View>()
   private readonly registration: Promise<RpcRegistration | undefined>
   private readonly notices: Notice[] = []
-  /** The number of the newest notice. Numbers are times, so those of the next process are larger. */
+  /** The number of the newest notice is a time, so the numbers of the next process are larger. */
   private newest = Date.now()
   /** The number of the newest notice that a terminal has fetched. */
   private fetched = 0
@@ -52,12 +51,11 @@ export class Terminal {
     await (await this.registration)?.dispose()
   }
 
-  /** Forgets a session that is gone. */
   forget(session: string): void {
     this.views.delete(session)
   }
 
-  /** Shows a notice in each terminal of the directory. If no terminal has asked yet, the next one shows it. */
+  /** If no terminal has asked yet, the next one shows the notice. */
   notify(notice: Omit<Notice, "number">): void {
     this.newest = Math.max(Date.now(), this.newest + 1)
     this.notices.push({ number: this.newest, ...notice })
@@ -65,7 +63,7 @@ export class Terminal {
     this.announce("")
   }
 
-  /** Notes the status of a session. The host sends it to all directories of the process. */
+  /** The host sends a status to all directories of the process. */
   changed(status: SessionStatus): void {
     const { harness, session } = status
     const view = viewOf(status)
@@ -74,7 +72,7 @@ export class Terminal {
     this.announce(session)
   }
 
-  /** Follows the sessions again. The host on a new connection may not know that it has to send their status. */
+  /** The host on a new connection may not know that it has to send statuses. */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)
   }
@@ -88,7 +86,7 @@ export class Terminal {
     )
   }
 
-  /** Tells the terminals to ask for the news about a session, or about all sessions. */
+  /** An empty session stands for all sessions. */
   announce(session: string): void {
     void this.registration
       .then((registration) => registration?.events.emit("news", { session }))

@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Registration } from "./opencode2.ts"
 
 /**
- * Registers the host's tools. Their texts are part of the cached prefix's start, so they do not change after the host's
- * first answer. Before that answer, the shim registers the tools of an earlier start.
+ * The tools' texts are part of the cached prefix's start, so they do not change after the host's first answer. Before
+ * that answer, the shim registers the tools of an earlier start.
  */
 export function register(instance: Instance, registered: InitializeResult | undefined, isEarlier = false): void {
   const { log, tools } = instance
@@ -23,7 +23,7 @@ export function register(instance: Instance, registered: InitializeResult | unde
   }
 }
 
-/** The releases check the arguments against the schema, the betas do not. The host always does. */
+/** Releases of OpenCode check the arguments against the schema, betas do not, the host always does. */
 async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
   return instance.ctx.tool?.transform((editor) => {
     for (const { name, description, parameters } of tools) {
@@ -35,7 +35,7 @@ async function registerTools(instance: Instance, tools: readonly ToolDefinition[
         options: { codemode: false },
         async execute(args, { sessionID, id, callID, signal }) {
           const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
-          // OpenCode treats an ordinary error as a defect of the plugin, so a failure is returned as a text, too.
+          // OpenCode treats an error as a defect of the plugin, so a failure is also returned as a text.
           const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
           return { content: [{ type: "text", text: output }], structured: {} }
         },

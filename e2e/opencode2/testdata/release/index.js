@@ -1,4 +1,4 @@
-// The plugin under test, with the member of a release that the beta lacks: ctx.rpc. The calls go over a socket.
+// The plugin under test, with the member of a release that the beta lacks: ctx.rpc. The calls use a socket.
 import { createServer } from "node:net"
 import { createInterface } from "node:readline"
 

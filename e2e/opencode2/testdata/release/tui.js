@@ -1,5 +1,6 @@
-// The half in the terminal, with the members of a release that the beta lacks. The beta's own toasts, dialogs, keymap and
-// renderer do the work. As in a release, OpenTUI puts the terminal's Solid in the place of the half's imports.
+// The plugin's half in the terminal, with the members of a release that the beta lacks. The beta's own toasts,
+// dialogs, keymap and renderer do the work. As in a release, OpenTUI replaces the half's imports of Solid with
+// the terminal's Solid.
 import { connect } from "node:net"
 import { createInterface } from "node:readline"
 
@@ -70,7 +71,7 @@ export default {
   },
 }
 
-/** The calls of the half in the server. */
+/** The calls to the plugin's half in the server. */
 function calls(ctx) {
   const socket = connect(process.env.MAGICCTX_TEST_RPC)
   const waiting = new Map()

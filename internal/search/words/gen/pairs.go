@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// A pair is two texts that say the same: a heading and its section, or the subject of a commit and its body. They are
-// lists of terms.
+// A pair is two texts that say the same: a heading and its section, or the subject of a commit and its body.
+// They are lists of terms.
 type pair struct{ short, long []string }
 
 const (
@@ -22,12 +22,11 @@ const (
 	most   = 60 // terms of a long one
 )
 
-// noise are the lines of commits and documents that are for programs: trailers, addresses, tables, code.
+// noise matches lines for programs: trailers, addresses, tables, code.
 var noise = regexp.MustCompile(`^(\s*[A-Z][\w-]+-[Bb]y:|\(cherry picked|git-svn-id|Change-Id|\s*https?://\S*$|\||\s*\.\. |<|!\[|:[\w-]+:)`)
 
 var address = regexp.MustCompile(`https?://\S+|\b[0-9a-f]{7,40}\b|\S+@\S+|` + "`[^`\n]*`")
 
-// cleaned returns the lines of a text that are for people.
 func cleaned(text string) string {
 	var b strings.Builder
 	isCode := false
@@ -72,7 +71,6 @@ func (c *collector) add(short, long string) {
 	fmt.Fprintln(c.out, key+"\t"+strings.Join(p.long, " "))
 }
 
-// commits reads the subjects and bodies of a repository's commits.
 func (c *collector) commits(dir string) error {
 	out, err := exec.Command("git", "--git-dir", dir, "log", "--no-merges", "--format=%s%x01%b%x02").Output()
 	if err != nil {
@@ -94,10 +92,8 @@ var headings = map[string]*regexp.Regexp{
 	".go":   nil,
 }
 
-// comments finds a declaration of Go with its comment.
 var comments = regexp.MustCompile(`(?m)((?:^//.*\n){1,20})^(?:func|type) (?:\([^)]*\) )?(\w+)`)
 
-// documents reads the sections and paragraphs of a repository's documents.
 func (c *collector) documents(dir string) error {
 	list, err := exec.Command("git", "--git-dir", dir, "ls-tree", "-r", "HEAD").Output()
 	if err != nil {

@@ -6,19 +6,14 @@ import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 
-/**
- * The events after which there may be news: one is sent by the server's half, and after the others a new server's half
- * may run.
- */
+/** After these events, there may be news, or a new server's half. */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** How long the answer to a command stays if this version of OpenCode has no dialogs, in ms. */
+/** If this version of OpenCode has no dialogs, the answer to a command stays this long. */
 const answerMS = 60_000
-/** The assumed number of rows if this version of OpenCode does not tell the size of the terminal. */
+/** If this version of OpenCode does not tell the size of the terminal, the terminal counts as this high. */
 const usualRows = 24
 
-/**
- * The half for a terminal of OpenCode 2. It never fails, and leaves out what this version of OpenCode does not support.
- */
+/** The half for a terminal of OpenCode 2 never fails, and leaves out what this version does not support. */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
   const giveBack = claimTerminal()
   if (!giveBack) return () => {}
@@ -85,7 +80,6 @@ class Half {
     await this.ask()
   }
 
-  /** Puts the panel into the sidebar, and the panel's line below the prompt. */
   private draw(solid: Solid): void {
     const { ctx, panels } = this
     panels.attach(solid, this.stack.colours)
@@ -107,7 +101,6 @@ class Half {
     for (const stop of this.stops.splice(0)) stop()
   }
 
-  /** The session on the screen, and its directory. */
   private place(): { session: string; directory: string } {
     const { data, location, ui } = this.ctx
     const { sessionID: session = "" } = ui.router.current()
@@ -115,7 +108,6 @@ class Half {
     return { session, directory: (of ?? data.location.default()).directory }
   }
 
-  /** Asks the server's half for the news. */
   private async ask(): Promise<void> {
     this.mustAskAgain = true
     if (this.isAsking) return
@@ -128,7 +120,7 @@ class Half {
         if (news && !this.isDisposed) this.show(session, directory, news as News)
       }
     } catch (err) {
-      // The server's half does not run at the moment. When it starts, it sends an event.
+      // The server's half does not run now, and sends an event when it starts.
       this.log.info("no news", { cause: messageOf(err) })
     } finally {
       this.isAsking = false
@@ -146,8 +138,7 @@ class Half {
   }
 
   /**
-   * Registers the commands. They are declared with arguments: otherwise, if a user typed arguments after a command,
-   * OpenCode would send the whole as a prompt.
+   * If a user typed arguments after a command without declared arguments, OpenCode would send the whole as a prompt.
    */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
@@ -167,9 +158,7 @@ class Half {
     }
   }
 
-  /**
-   * Runs a command of the host in the session on the screen, and then the commands that the user chooses on its pages.
-   */
+  /** The user may choose further commands on the pages of the first command. */
   private async run(name: string, input: string): Promise<void> {
     try {
       const { session, directory } = this.place()
@@ -184,7 +173,7 @@ class Half {
     }
   }
 
-  /** OpenCode's dialogs; undefined if this version of OpenCode has none that offer choices. */
+  /** The result is undefined if this version of OpenCode has no dialogs with choices. */
   private get dialogs(): Dialogs | undefined {
     const { solid, stack } = this
     const { dialog } = this.ctx.ui
@@ -200,7 +189,7 @@ class Half {
     })
   }
 
-  /** Shows a text until the user closes it. Returns false if this version of OpenCode has no dialogs. */
+  /** Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
     const { ctx, solid, stack } = this
     for (const show of [() => showText(stack, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
