@@ -51,7 +51,6 @@ func (p *peer) AbortAgent(ctx context.Context, params schema.AgentAbortParams) e
 	return p.call(ctx, quickTimeout, schema.MethodAgentAbort, params, nil)
 }
 
-// SessionChanged implements client.Client.
 func (p *peer) SessionChanged(status []byte) {
 	out := p.conn.stream.out
 	if out.backlog() > maxSubscriberBacklogBytes {

@@ -49,7 +49,6 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.post(ctx, "rename", object{"title": title}, nil)
 }
 
-// Open returns the session with that id, for example after a restart.
 func (s *Server) Open(id string) *Session { return &Session{s, id} }
 
 func (s *Session) post(ctx context.Context, what string, in, out any) error {

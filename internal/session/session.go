@@ -131,7 +131,6 @@ func (ss *Sessions) AwaitIdle(ctx context.Context, key store.Key, longest time.D
 	}
 }
 
-// use returns the session of key, and marks it as the most recently used one.
 func (ss *Sessions) use(key store.Key) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

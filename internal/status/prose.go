@@ -90,7 +90,6 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	return text
 }
 
-// dropsOf lists the newest dropped units, and says how one is brought back.
 func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
 	if len(s.DroppedUnits) > 0 {
 		lines = []string{"Taken out of the prompt. /ctx-menu brings a piece back:"}

@@ -95,5 +95,4 @@ const fewestRows = 4
 /** The columns that stay free for the scroll bar, which OpenCode draws over the text. */
 const barColumns = 2
 
-/** The keys that scroll, and by how many rows. */
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }
