@@ -266,7 +266,8 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// Above this percentage the provider surely refuses the request, because an estimate is wrong by less than a tenth.
+// Above this percentage of the limit, the provider surely refuses the request, because an estimate is wrong by less
+// than a tenth.
 const unfitPercent = 110
 
 // After a pass has withheld outputs, the request may take this share of the limit.

@@ -80,6 +80,8 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
+// After the system prompt, a harness sets two breakpoints: on the newest messages, or on the newest message and the
+// tools.
 const harnessBreakpoints = 2
 
 // coveredBy also counts pinned prompts. It returns 0 if the array lacks the newest covered message: after a revert,
@@ -156,7 +158,7 @@ func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value
 	return s.covered, pinned, messages, isCleared
 }
 
-// prefixIn returns how many leading tokens of the wire are those of the last committed pass.
+// prefixIn returns how many leading tokens of the head are also in before, the head of the last committed pass.
 func (m *headMemo) prefixIn(before frozen.Head) int {
 	switch {
 	case !before.Exists() || before.Baseline != m.of.Baseline || before.Acknowledgement != m.of.Acknowledgement:

@@ -8,7 +8,7 @@ var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
 	// floor is the size that remains if every arc that may be dropped is dropped. prefix is the part that stays in
-	// the provider's cache after a bust, for example the system prompt.
+	// the provider's cache after a bust, for example the system prompt. A step adds growth tokens.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price

@@ -2,8 +2,8 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// n = (w−r)/r · S/D − 1. Here w is the price of writing a token, r is the price of reading a token, S is the number
-// of resent tokens, and D is the number of removed tokens.
+// breakEven returns the number of passes after which a bust has paid off: (w−r)/r · S/D − 1. Writing a token costs w,
+// and reading a token costs r; S tokens are resent, and D tokens are removed.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -11,7 +11,8 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// A turn of a coding agent has about as many steps.
+// shortSession is the least number of further passes that is expected of a session. A turn of a coding agent has about
+// as many steps.
 const shortSession = 20
 
 // ExpectedPasses returns the number of further passes that is expected of a session after the given number of passes.

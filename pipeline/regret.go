@@ -27,7 +27,7 @@ type Expansion struct {
 	tag int
 }
 
-// A call for an outline shows no contents.
+// noteExpansion ignores a call for an outline, which shows no contents, and a call for another session.
 func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
 		return

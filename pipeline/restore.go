@@ -12,8 +12,8 @@ import (
 // A bust brings back kept units, and the words of the prompt that the model is to answer.
 type returning struct {
 	tags []int
-	// tokens and ofMeasured are by the host's count. ofMeasured is the part in measured messages. first is the first
-	// message that changes.
+	// tokens is how much the units grow on the wire, by the host's count, and ofMeasured is the part in measured
+	// messages. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
@@ -95,7 +95,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// The rules had to take these units, or the head covers them.
+// released returns the units that are no longer kept: the rules had to take them, or the head covers them.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

@@ -95,7 +95,8 @@ type memo struct {
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
 	// unsent holds the keys of the messages whose patch may differ from their patch in sent.
-	unsent   map[string]bool
+	unsent map[string]bool
+	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
 	// unsettled is the first of the rendered entries that settle must visit.
@@ -108,11 +109,12 @@ type memo struct {
 	askedModel schema.Model
 	unstored   []frozen.Binding
 	answered   map[string]bool
-	frame      frozen.Setup
-	framedFor  schema.Model
-	proposed   frozen.Additions
-	// shown is the frozen state with proposed.
-	shown *frozen.Overlay
+	// frame and framedFor are the setup and the model that the memo was rendered for.
+	frame     frozen.Setup
+	framedFor schema.Model
+	// proposed holds the additions of the last rendering until they are committed. shown is the frozen state with them.
+	proposed frozen.Additions
+	shown    *frozen.Overlay
 }
 
 // An entry is one message with the memo of its rendering.

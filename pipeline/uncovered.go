@@ -77,8 +77,8 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// A compaction can keep turns: the array then begins with the summary, which is newer. The store's order numbers
-// messages.
+// Messages are numbered in the order of the harness's store. After a compaction that keeps turns, the array begins
+// with the summary, which is newer than these turns.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {

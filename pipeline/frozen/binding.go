@@ -8,7 +8,7 @@ type Binding struct {
 	// Prompt identifies the request that the message answered: its preamble
 	// (tools and system prompt) and its messages.
 	Prompt string
-	// Lost thinking never comes back.
+	// Lost means that the prompt has changed since. Lost thinking never comes back.
 	Lost bool
 }
 

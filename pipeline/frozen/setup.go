@@ -8,7 +8,8 @@ type Setup struct {
 	Profile string
 	// Binds means that the session's model binds its thinking to the exact prompt for which it was produced. It changes
 	// on hard passes only.
-	Binds    bool
+	Binds bool
+	// Preamble numbers the versions of the preamble. A new number makes all bound thinking invalid.
 	Preamble int
 	// Gaps says whether the wire shows long pauses between messages.
 	Gaps bool

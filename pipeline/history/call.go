@@ -28,7 +28,8 @@ type argument struct {
 // maxArgument is the number of characters of an argument that a summary shows.
 const maxArgument = 60
 
-// For example "TC: List files" or "TC: grep(func main)". Results are never part of the text.
+// summary describes a call in a chunk, for example "TC: List files" or "TC: grep(func main)". It never includes the
+// result.
 func (c *Call) summary() string {
 	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could look like a block
 	if d := collapse(args["description"]); d != "" {

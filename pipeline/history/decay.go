@@ -6,8 +6,8 @@ import "math"
 const Archived = 5
 
 const (
-	// With a lower one, the compartments of a short session would stay in tier 1 for long, and then lose many tiers
-	// at one fold.
+	// With a lower pressure, the compartments of a short session would stay in tier 1 for long, and then lose many
+	// tiers at one fold.
 	minPressure = 0.10
 	// halfLife is that of importance 50 under pressure 1, counted in newer compartments.
 	halfLife             = 24

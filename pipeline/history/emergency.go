@@ -7,7 +7,8 @@ const (
 	ForceUsage = 80
 	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it publishes an extract.
 	EmergencyUsage = 95
-	// A run may begin proactiveRange percent below the threshold, so that its result is ready at the threshold.
+	// A run may begin proactiveRange percent of the limit below the threshold, so that its result is ready at the
+	// threshold.
 	proactiveRange = 2
 )
 

@@ -8,7 +8,8 @@ import (
 
 type KeyFile struct {
 	// Path is its path in the project, with slashes.
-	Path  string
+	Path string
+	// Reads is the number of sessions that have read the file. It is 0 for a shown file that is no longer a key file.
 	Reads int
 	// Outline lists the declarations in the file. It is "" if the file cannot be read.
 	Outline string

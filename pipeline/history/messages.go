@@ -11,11 +11,12 @@ type Messages struct {
 	list  []Message
 	total int
 	// sums[n] is the size in tokens of all messages up to ordinal n. An ordinal may be missing in the list.
+	// reads[n] is how many of these tokens the historian reads.
 	sums  []int
 	reads []int
 }
 
-// NewMessages returns the messages of a session that has total messages.
+// NewMessages returns the messages of a session that has total messages. list is sorted by ordinal.
 func NewMessages(list []Message, total int) *Messages {
 	for i := range list {
 		total = max(total, list[i].Ordinal)

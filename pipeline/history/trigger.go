@@ -109,7 +109,7 @@ func Trigger(f TriggerFacts) TriggerResult {
 	return r
 }
 
-// If nothing is eligible, it shrinks the protected tail.
+// If nothing is eligible, force shrinks the protected tail.
 func (r *TriggerResult) force(f TriggerFacts) {
 	if f.dropsSuffice() {
 		r.Reason = NoRunDropsSuffice

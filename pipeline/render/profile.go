@@ -32,8 +32,8 @@ type Profile struct {
 	// of its calls or texts stays, a step keeps all its calls, the dropped calls as skeletons. Otherwise the whole
 	// step is removed.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: reasoning of earlier turns may be left out. For example, Moonshot requires its
-	// reasoning_content, and OpenAI its reasoning items.
+	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers require it: for example, Moonshot
+	// its reasoning_content, and OpenAI its reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call that the model never made. Google does
 	// not, because it requires a signature with each call.

@@ -18,7 +18,8 @@ const (
 	truncated = "...[truncated]"
 )
 
-// nil means that the arguments do not change.
+// If an earlier edit has clamped the arguments, skeletonInput keeps their long members short. nil means that the
+// arguments do not change.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped
@@ -40,7 +41,7 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// Paths, patterns and commands are usually shorter.
+// ClampLong shortens an argument of more than longOver UTF-16 units. Paths, patterns and commands are usually shorter.
 const longOver = 200
 
 // ClampLong returns the arguments with every long member shortened, or nil if no member is long.
@@ -100,7 +101,8 @@ func lenUTF16[S string | json.Value](s S) int {
 	return n
 }
 
-// Half of a surrogate pair would be invalid JSON on the wire (bug class B5 in docs/defects.md).
+// cutUTF16 never keeps half of a surrogate pair, which would be invalid JSON on the wire (bug class B5 in
+// docs/defects.md).
 func cutUTF16(s string, n int) string {
 	units := 0
 	for i, r := range s {

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The model is working with the newest arcs.
+// The newest arcs, keptArcs of them, stay even in an emergency, because the model is working with them.
 const keptArcs = 3
 
 // ProtectedResults drops even protected tool outputs, oldest first, if the next request would not fit otherwise: a
@@ -106,7 +106,8 @@ func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	return edits
 }
 
-// Without such an answer, firstUnread returns a tag that no unit has.
+// firstUnread returns the lowest tag of the answer whose results the model has not read. Without such an answer, it
+// returns a tag that no unit has.
 func firstUnread(v View) int {
 	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {

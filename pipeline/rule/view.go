@@ -98,8 +98,8 @@ type Facts struct {
 	// Call identifies a call that changes nothing, together with its arguments:
 	// two equal reads have the same number. It is zero for other units.
 	Call uint64
-	// Again has the same number for two equal reads or commands, for a call that is made for its result, and
-	// otherwise 0.
+	// Again identifies a call that is made for its result: two equal reads or commands have the same number. It is 0
+	// for other units.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool

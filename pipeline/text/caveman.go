@@ -56,7 +56,7 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// A reader can guess an abbreviation only if the term is repeated.
+// A term is abbreviated if it occurs at least frequent times. Only then can a reader guess the abbreviation.
 const frequent = 3
 
 // userLine opens a line that quotes the user. User lines are never paraphrased.

@@ -157,7 +157,7 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// There may be other text between two reminder blocks.
+	// The first match ends at the first closing tag, so other text between two blocks is not part of it.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

@@ -16,6 +16,7 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
+	// kept phrases stay in the text. They prevent that a shorter phrase is found inside them.
 	kept
 	filler
 	pleasantry
@@ -107,7 +108,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// For example just-in-time, very.js, -a, <a href> or `x`.a.
+// A larger token would lose its meaning without the phrase: just-in-time, very.js, -a, <a href>, `x`.a.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {

@@ -2,7 +2,7 @@ package text
 
 import "regexp"
 
-// A plugin uses the same words in every harness.
+// Plugins write the words in this file into conversations. A plugin uses the same words in every harness.
 
 const (
 	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"

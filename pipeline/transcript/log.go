@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Claude Code and Codex are no harnesses, because no shim runs in them.
+// Claude Code and Codex are sources of the index, but no harnesses, because no shim runs in them.
+// internal/rawhistory turns their session logs into steps of Pi.
 const (
 	ClaudeCode schema.Harness = "claude-code"
 	Codex      schema.Harness = "codex"

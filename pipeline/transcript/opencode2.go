@@ -120,8 +120,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	default:
 		// Here m is a system update, a change of the effort, a result without its call, a message of another plugin,
 		// OpenCode's own words at the step limit (in the model's role), or a role of a later OpenCode. No patch may
-		// change m. No summary repeats a changed instruction, so it stays. The content does not include the key,
-		// because a fork has another key.
+		// change m. A system update is a changed instruction, which no summary repeats, so the update stays. The
+		// content does not include the key, because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
@@ -257,6 +257,8 @@ func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
 	return results
 }
 
+// The provider gets a text unchanged, and any other value as JSON. If the form of the result is unknown, readOpenCode2
+// returns false.
 func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	r.callID, r.isError = p.ID, p.Result.Type == "error"
 	path := r.path + "/content/0/result/value"

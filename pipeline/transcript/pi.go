@@ -118,6 +118,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
+		// Here m is a result without an answer before it, or a role of a later Pi. No patch may change m.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg

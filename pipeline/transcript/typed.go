@@ -25,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// The first text with the user's origin of such a message is the command's template. Its other texts belong to
-// attached files.
+// In a message made from a command, the first text with the user's origin is the command's template. The other texts
+// belong to attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]

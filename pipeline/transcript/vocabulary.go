@@ -95,7 +95,8 @@ type Paths struct {
 	Usage string
 	// EventMessage leads to the raw message in an event that reports an answer.
 	EventMessage string
-	// Message leads to the message itself, if the raw message wraps it. Without it, the message leaves the wire.
+	// Message leads to the message itself, if the raw message wraps it. A patch that removes it takes the message off
+	// the wire.
 	Message string
 	// Results leads to the results in a raw message that wraps the message.
 	Results string
