@@ -36,7 +36,7 @@ const (
 	headerContent    = "Content-Length"
 	headerAttachment = "Attachment-Length"
 
-	// A much longer header does not come from a shim or a host.
+	// A header has two short lines. A much longer header does not come from a shim or a host.
 	maxHeaderLines     = 16
 	maxHeaderLineBytes = 1 << 10
 

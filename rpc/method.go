@@ -38,6 +38,7 @@ type bound struct {
 	session string
 }
 
+// $/cancelRequest and shutdown concern the connection and not the host, so they are not in the table.
 var methods = map[string]method{
 	// The next methods bypass the lanes.
 	schema.MethodInitialize:       bind(Provider.Initialize),

@@ -17,6 +17,7 @@ type outbox struct {
 	fail func(error)   // called once, when a write has failed
 	all  *atomic.Int64 // bytes in the outboxes of all connections; nil does not count them
 
+	// mu guards queue, queued, closed and err. changed waits with mu.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers

@@ -22,7 +22,7 @@ var _ client.Client = (*peer)(nil)
 
 const (
 	modelLimitsTimeout = 3 * time.Second
-	// The shim answers these calls at once.
+	// quickTimeout is for calls that the shim answers at once.
 	quickTimeout = 3 * time.Second
 	// A subscriber with a longer backlog misses notifications until the next pass.
 	maxSubscriberBacklogBytes = 1 << 20

@@ -80,7 +80,7 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	if st, ok := c.status(); ok && st.Harness != "" {
 		s.log.Info("client left", "client", st.Client, "pid", st.PID)
 	}
-	// Closing a blocking pipe does not interrupt a write.
+	// Closing a blocking pipe does not interrupt a write, so the wait has a limit.
 	within(time.Second, written)
 }
 

@@ -59,7 +59,7 @@ type Recorder struct {
 	isEnded bool // whether the trace has ended, because a write failed or the trace is full
 }
 
-// A user may forget that traces are on.
+// These constants bound the traces on disk, because a user may forget that traces are on.
 const (
 	// MaxRecordedBytes bounds a trace, so that a replay can read it. The longest recorded sessions, with 5,000
 	// messages, take a fifth.
@@ -237,7 +237,8 @@ var (
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
-// A trace may come from anybody, and one MB of gzip can hold a GB. The recorded sessions shrink to a 17th.
+// These constants bound the memory of a reader: a trace may come from anybody, and one MB of gzip can hold a GB. The
+// recorded sessions shrink to a 17th.
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20

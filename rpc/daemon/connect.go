@@ -33,6 +33,7 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
+	// Most likely, the process that held the lock before has started a host.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err

@@ -54,8 +54,10 @@ func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") 
 // tcp is the path of the token file, for the address and the token of a host that cannot listen on a Unix socket.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
+// A host holds hostLock until it ends.
 func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock") }
 
+// A bridge holds startLock while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
 // dataLock keeps out a second host with another runtime directory, for example one that started without

@@ -84,7 +84,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 	}
 }
 
-// The process that started the host has yet to connect.
+// A new host waits at least firstClientTimeout for a client, because the process that started it has yet to connect.
 const firstClientTimeout = 30 * time.Second
 
 type idleTimer struct {
