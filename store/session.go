@@ -236,6 +236,7 @@ func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 	return nil
 }
 
+// A hook may be called before the session's first pass, so ensureSession creates a missing row.
 func (s *Store) ensureSession(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO sessions (harness, session_id, updated_at)

@@ -69,7 +69,8 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// A lease belongs to the host whose run holds it, and a stop to the budget of the machine.
+// An import leaves these columns out: a lease belongs to the host whose run holds it, and a stop to the budget of the
+// machine.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
 // From returns all rows of the given sessions and of all models, read at one moment.

@@ -23,7 +23,9 @@ var (
 	// ErrNotOurs: the data directory belongs to another user.
 	ErrNotOurs = errors.New("the data directory is not this user's")
 	// ErrBusy: another program kept the file locked. A later attempt may succeed.
-	ErrBusy          = errors.New("the database is busy")
+	ErrBusy = errors.New("the database is busy")
+	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does not help,
+	// so the host must report the error and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
 	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem, because Open repairs a
 	// damaged database or moves it aside.

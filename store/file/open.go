@@ -23,7 +23,7 @@ const (
 	fileName = "magicctx.db"
 	lockName = "magicctx.lock"
 
-	// The files hold the user's prompts.
+	// No other user may read the files of the host, because they hold the user's prompts.
 	Mode    = 0o600
 	dirMode = 0o700
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Views cannot hold rows.
+// selectTables leaves out views, because they cannot hold rows.
 const selectTables = `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 
 // checkTables fails with errCorrupt if a database lacks a table of its schema version, or if the statement of such a

@@ -30,7 +30,7 @@ const (
 	Tool  Role = "tool"
 )
 
-// A Chunk is a part of a message that a search can find.
+// A Chunk is a part of a message that a search can find. Its texts hold no secrets.
 type Chunk struct {
 	Kind Kind
 	Role Role

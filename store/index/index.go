@@ -44,8 +44,8 @@ type Index struct {
 	path     string
 	mu       sync.Mutex
 	conn     *sqlite3.Conn
-	prepared map[string]*sqlite3.Stmt
-	projects map[string]int64
+	prepared map[string]*sqlite3.Stmt // by their texts, which must be constants
+	projects map[string]int64         // the rows of projects, by identity
 }
 
 // PathIn returns the path of the index in a data directory.

@@ -13,7 +13,7 @@ type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// Each pass asks for the same notes.
+// kept holds the notes that were read at a moment, because each pass asks for the same notes.
 type kept struct {
 	mu sync.Mutex
 	moment

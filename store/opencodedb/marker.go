@@ -65,6 +65,8 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 	return m, nil
 }
 
+// Unmark removes the host's markers from a session, or from all sessions for "". It works with every version of
+// OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)

@@ -27,7 +27,7 @@ const forgottenRows = 500
 // it is deleted. So a wrong clock deletes nothing, unless it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
-// A host that starts every morning does not start at the same minute.
+// tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
 // Tidied records a tidy at now (Unix ms), and returns the time of the oldest tidy that must agree, or 0 if there were

@@ -18,7 +18,7 @@ const (
 	Noop    = "noop"
 )
 
-// docs/retention.md states keptRuns for users.
+// The store keeps the newest keptRuns runs of a work. docs/retention.md states this for users.
 const keptRuns = 200
 
 type Runs struct{ db *database.DB }

@@ -1,4 +1,5 @@
 -- The active memories of a project (?1), and the memories that the other projects of its workspace share with it.
+-- Memories that have expired at ?2 are left out.
 WITH shared (project, category, name) AS (
 	SELECT other.project, s.category, other.name
 	FROM workspace_members AS me

@@ -1,3 +1,4 @@
+-- The tables of the plugin's schema 36 from which rows are imported, and some of the others.
 PRAGMA journal_mode = WAL;
 CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, description TEXT NOT NULL, applied_at INTEGER NOT NULL);
 CREATE TABLE schema_migrations_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
