@@ -51,7 +51,8 @@ type Session struct {
 	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
 	states, lasting map[any]any
 	WireTokens      int
-	// The newest pass could not be stored because the database was busy. The journal then has no line for its request.
+	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
+	// line for the request of this pass.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
@@ -87,6 +88,7 @@ type Options struct {
 // Sessions is a bounded set of sessions in memory.
 type Sessions struct {
 	Options
+	// mu guards byKey, tick and the field used of each session.
 	mu    sync.Mutex
 	byKey map[store.Key]*Session
 	tick  uint64
