@@ -348,7 +348,8 @@ func (e *errand) progress() string {
 	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
 }
 
-// A notice covers a part of the screen. One chunk takes about as long as the time between two notices of progress.
+// noticeInterval is the least time between two notices of progress, because a notice covers a part of the screen. One
+// chunk takes about as long.
 const noticeInterval = time.Minute
 
 func (e *errand) tell(variant, message string) {

@@ -82,6 +82,7 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 	return h.Store.Runs.SaveThrottle(writing, store.HistorianOf(s.Key), string(state))
 }
 
+// maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
 
 // A single failure often goes away. So the user gets a notice only after two failures one after the other.

@@ -202,6 +202,7 @@ func problemOf(r historian.Result) string {
 	return strings.Join(reasons, "; ")
 }
 
+// The result of cost is in the catalogue's currency.
 func cost(p schema.Price, r historian.Result) float64 {
 	return model.Bill(p, r.Usage())
 }

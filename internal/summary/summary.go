@@ -201,7 +201,7 @@ type run struct {
 	facts   passFacts
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// The store has withdrawn the messages that the run summarises. The run is about to end.
+	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
 	isTakenBack bool
 	// summary is the key of the harness's own summary at the start of the array.
 	summary string
