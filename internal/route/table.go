@@ -26,7 +26,8 @@ type Route struct {
 	Lookback int
 	// If the provider caches without marks, the cached part of a prompt grows beyond MinTokens in steps of Step
 	// tokens. 0 means that no steps are documented.
-	Step   int
+	Step int
+	// Source is the public document from which the row is taken. docs/cache-routes.md says what each document states.
 	Source string
 	// Cliff depends on the model only, so the table has none (see Of).
 	Cliff Cliff
