@@ -22,7 +22,7 @@ type cue struct {
 
 func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
 
-// A longer prompt holds pasted data.
+// A prompt of more than maxPrompt bytes names nothing, because it holds pasted data.
 const maxPrompt = 4_000
 
 // directory is the session's directory. A prompt shorter than minPrompt, in UTF-16 units, names nothing.

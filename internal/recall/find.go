@@ -34,6 +34,7 @@ type fact struct {
 	asked []string
 	// If the fact is about a name in the cue, about is this name.
 	about string
+	// score is from 0 to 1.
 	score float64
 }
 

@@ -17,7 +17,7 @@ type reader struct {
 	close *time.Timer
 }
 
-// While the index is open, some systems cannot replace its file.
+// The index stays open for this time after a lookup. While it is open, some systems cannot replace its file.
 const idle = 20 * time.Second
 
 func (r *reader) use(ctx context.Context, dir string, f func(*index.Index) error) error {
