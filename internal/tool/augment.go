@@ -28,7 +28,8 @@ const (
 	augmentBudget = 1_500
 	// A hit with a lower score, as a share of the best score, would hardly help.
 	leastOfBest = 0.5
-	toldHit     = 100
+	// toldHit bounds a hit in the answer to the user, in bytes.
+	toldHit = 100
 )
 
 // augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched

@@ -230,6 +230,7 @@ func numbers(ids []int64) string {
 	return strings.Join(texts, ", ")
 }
 
+// listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
 // memoryPage returns the memories of a category, or all for "", newest first. Like a page of ctx_expand, the

@@ -143,6 +143,7 @@ func (r *sidekickRun) carryOut() {
 	}
 }
 
+// maxCause bounds the reason in a notice, in bytes.
 const maxCause = 300
 
 func (r *sidekickRun) stays() string {
