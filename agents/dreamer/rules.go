@@ -104,7 +104,7 @@ func stale(j Job) []chronicle.Memory {
 	})
 }
 
-// One fact in one sentence is shorter than this number of bytes.
+// A memory of longFrom bytes or more is unclear, because one fact in one sentence is shorter.
 const longFrom = 240
 
 // An unclear memory tells a story, is long, or holds several facts. The words of the user, and words that a check
@@ -230,6 +230,7 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
+// A text must be shorter than the memory, and may have one new word in every "in" words.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {

@@ -53,7 +53,7 @@ var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 type Anchor struct {
 	Kind    AnchorKind
 	Text    string
-	Ordinal int
+	Ordinal int // of the first message that contains the anchor
 }
 
 // A hostile output may be megabytes long and consist of one line, so the search for anchors has bounds.
@@ -309,7 +309,7 @@ func firstLine(text string) string {
 }
 
 var (
-	// For example ENOENT.
+	// errorCode matches the name of an operating system's error, for example ENOENT.
 	errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bE[A-Z]{4,}\b`) })
 	errorLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i:\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b)|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)

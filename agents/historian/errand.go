@@ -59,7 +59,9 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	failedAt   int
+	// failedAt is the end of the last chunk that failed since the last success, or after the range. The next chunk must
+	// end before failedAt.
+	failedAt int
 }
 
 // After a failure, step shortens the next chunk or sets the problem.

@@ -11,7 +11,8 @@ import (
 type Receipt struct {
 	// Found counts the anchors that the compartment holds, of All in its range.
 	Found, All int
-	Score      float64
+	// Score is the weight of the found anchors divided by the weight of all, from 0 to 1. Without anchors, it is 1.
+	Score float64
 	// Missing is one line with the most valuable lost anchors, for example "never push to main · db/0031.sql · +4
 	// more". The head shows it with the compartment.
 	Missing string
@@ -29,7 +30,7 @@ const (
 	sameWords = 0.7
 	// Of each word, this number of runes is compared, so that "pushes" equals "pushed".
 	stemRunes = 5
-	// A sentence with fewer words has no other wording.
+	// For a sentence with fewer words, no other wording is looked for.
 	minStems = 2
 )
 

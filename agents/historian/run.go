@@ -327,7 +327,7 @@ func reasonOf(problem *ask.Error) error {
 	return problem
 }
 
-// In runes.
+// maxProblem bounds how much of an error is stored, in runes.
 const maxProblem = 300
 
 func (r *run) sleep(ctx context.Context, d time.Duration) error {

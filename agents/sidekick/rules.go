@@ -31,6 +31,7 @@ func withoutThinking(answer string) string {
 	return strings.TrimSpace(thought.ReplaceAllString(answer, ""))
 }
 
+// A search and a finding are bounded in bytes.
 const (
 	maxQuery   = 200
 	maxFinding = 400

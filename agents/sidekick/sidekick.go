@@ -50,11 +50,11 @@ type Result struct {
 const (
 	maxQueries  = 3
 	maxFindings = 5
-	// The user's words, one result and all results in a question, in bytes.
+	// maxWords, maxHit and maxHits bound the user's words, one result and all results in a question, in bytes.
 	maxWords = 4_000
 	maxHit   = 2_000
 	maxHits  = 20_000
-	// The room for thinking, and for the answer itself, in tokens.
+	// thinking and longest are the room for thinking, and for the answer itself, in tokens.
 	thinking = 2_000
 	longest  = 1_000
 )
