@@ -25,6 +25,7 @@ import { registerTools } from "./tools.ts"
 
 const startMS = 2_000
 const lastMS = 500
+/** Pi keeps the prefix of an idle session in the provider's cache for this time. */
 const warmSeconds = 30 * 60
 
 /**

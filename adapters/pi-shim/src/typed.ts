@@ -1,7 +1,7 @@
 import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
-/** A line waits for its message while the model works. */
+/** The shim remembers this many lines, because a line waits for its message while the model works. */
 const remembered = 100
 
 /**

@@ -40,6 +40,7 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       // OpenCode ends the request with a message of the assistant, which newer models refuse. OpenCode 1.18 reads
       // `steps`, earlier versions read `maxSteps`.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
+      // In OpenCode, the last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
     }
   }

@@ -30,6 +30,7 @@ export function event(instance: Instance, { event }: { event: Event }): void {
     instance.systems.forget(session)
   }
   if (!instance.wants(Method.Event)) return
+  // A refusal of OpenCode's own compaction says nothing about the session's prompt.
   if (event.type === "session.error" && session && instance.sessions.aside.has(session)) return
   // OpenCode writes a user message again after each step, with all diffs of the turn in it.
   if (event.type === "message.updated" && info?.role === "user") return

@@ -18,10 +18,10 @@ export interface Conversation {
  */
 export const children = new Map<string, unknown>()
 
-/** By the id of the agent's session. */
+/** How many steps each hidden agent may take, by the id of the agent's session. */
 export const stepsOf = new Map<string, number>()
 
-/** The longest answer, in tokens, by the id of the agent's session. */
+/** How many tokens each answer of a hidden agent may have, by the id of the agent's session. */
 export const outputOf = new Map<string, number>()
 
 /** If no hidden agent runs in this session, the process id is 0. */

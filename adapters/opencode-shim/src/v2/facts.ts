@@ -17,7 +17,9 @@ export interface Fact {
 }
 
 const lookupMS = 2_000
+/** A pass waits this long for the event that the previous answer has ended. */
 const eventMS = 200
+/** The facts of this many sessions stay in memory. */
 const remembered = 32
 
 /** The shim learns facts about messages from events, or from OpenCode if events are missing. */

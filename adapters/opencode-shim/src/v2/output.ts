@@ -1,6 +1,6 @@
 import type { CatalogueModel, Entry, SessionContext } from "./opencode2.ts"
 
-/** OpenCode requests no longer answer, in tokens, even if the model allows one. */
+/** OpenCode requests an answer of at most this many tokens, even if the model allows more. */
 const longestAnswer = 256_000
 /** Text of any language has at least this many bytes per token. */
 const bytesPerToken = 3

@@ -99,7 +99,7 @@ class Plugin {
     }
   }
 
-  /** OpenCode ends the turn if a hook throws. */
+  /** OpenCode ends the turn if a hook throws, so this method never throws. */
   private async guarded(hook: string, body: () => Promise<void>): Promise<void> {
     if (this.stop.signal.aborted) return
     try {
