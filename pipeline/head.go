@@ -99,8 +99,8 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// The last covered message may also be missing because a summary or marker hides it. But then all covered messages
-// are hidden. In Pi, a revert to another branch with a summary may leave earlier covered messages in the array.
+// The last covered message may also be missing because a summary or marker hides it, with all other covered messages.
+// So an earlier covered message in the array shows a revert, for example to another branch with a summary in Pi.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false

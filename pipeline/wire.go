@@ -81,7 +81,8 @@ func (s *memo) Render(d Decision) Wire {
 	return w
 }
 
-// The newly rendered messages may include the ends of the wire. The head's messages come first.
+// collect also finds out whether the newly rendered messages include the ends of the wire. The head's messages come
+// first.
 func (s *memo) collect(w *Wire, isHeadNew bool) {
 	w.Rendered = make([]render.Rendered, 0, len(s.head.rendered)+len(w.anew))
 	if isHeadNew {

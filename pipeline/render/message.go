@@ -294,7 +294,8 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// Operations that contain only lead and note save a resync from sending all texts back to the shim.
+// If body is the harness's own text, the operations contain only lead and note, so that a resync does not send all texts
+// back to the shim.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

@@ -16,8 +16,8 @@ const (
 	Codex      schema.Harness = "codex"
 )
 
-// A logCodec reads steps made from a session log. Only its vocabulary and the texts of others in prompts differ from
-// Pi's.
+// A logCodec reads steps made from a session log. Its vocabulary, the texts of others in prompts, and the exit status
+// of commands differ from Pi's.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary
