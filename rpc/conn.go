@@ -326,7 +326,8 @@ func (c *conn) close() {
 // lingerTimeout bounds the wait for a client to close the connection after a shutdown.
 const lingerTimeout = time.Second
 
-// If the host closed the connection first, a bridge would report that the host died.
+// linger waits for the client to close the connection. If the host closed it first, a bridge would report that the host
+// died.
 func (c *conn) linger() {
 	timer := time.NewTimer(lingerTimeout)
 	defer timer.Stop()

@@ -85,7 +85,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	return &Recorder{clock: c, log: log, file: file, limit: MaxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
 }
 
-// Other files in the directory are the user's own.
+// traceName matches the names of NewRecorder. Other files in the directory are the user's own.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
 // The oldest traces go until the others take at most limit bytes.
