@@ -24,7 +24,8 @@ type Snapshot struct {
 	Waiting []UnitRow
 }
 
-// The tag counter, from which Load estimates the number of units, may be far too high.
+// maxExpectedUnits bounds the memory that Load allocates in advance. Load estimates the number of units from the tag
+// counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
 // Load reads a session. found is false without such a session.

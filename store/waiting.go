@@ -88,7 +88,7 @@ func (s *Waiting) Forget(key Key) {
 	}
 }
 
-// A session's id may contain characters that no file name may have.
+// A session's id may contain characters that no file name may have, so the name is a hash.
 func (s *Waiting) path(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
 	return s.db.Path() + ".waiting-" + hex.EncodeToString(sum[:8])

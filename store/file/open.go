@@ -196,7 +196,7 @@ func setUpReader(c *sqlite3.Conn) error {
 		PRAGMA query_only = ON;`)
 }
 
-// SQLite chooses the modes of these files from the umask alone.
+// SQLite chooses the modes of the sidecars from the umask alone, so hideSidecars makes them private.
 func (f *File) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -4,5 +4,5 @@ package file
 
 import "io/fs"
 
-// On Windows, a user's profile is private anyway.
+// userOf returns no user, because on Windows a user's profile is private anyway.
 func userOf(fs.FileInfo) (uid int, known bool) { return 0, false }

@@ -129,7 +129,7 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	return x.hide()
 }
 
-// SQLite chooses the modes of new files from the umask alone.
+// SQLite chooses the modes of new files from the umask alone, so hide makes them private.
 func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {

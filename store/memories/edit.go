@@ -271,7 +271,8 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// A memory written on purpose is probably worth more than a fact that the historian has noticed.
+// importance is the default by source. A memory written on purpose is probably worth more than a fact that the
+// historian has noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }

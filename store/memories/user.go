@@ -30,7 +30,7 @@ type candidate struct {
 	message                          int
 }
 
-// A fork has the same words at the same message.
+// isOf also accepts a fork of the session, which has the same words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
@@ -101,8 +101,8 @@ func (e *Editor) observe(o chronicle.Observation, threshold int, harness, sessio
 	return err
 }
 
-// Two observations are alike if the other one has most words of one, in the same order: "tabs over spaces" is not
-// "spaces over tabs". If only one has a refusing word, for example "never", the two are opposites.
+// Two observations are alike if the longer one has most words of the shorter one, in the same order: "tabs over
+// spaces" is not "spaces over tabs". If only one has a refusing word, for example "never", the two are opposites.
 func isAlike(a, b string) bool {
 	if hash(a) == hash(b) {
 		return true
