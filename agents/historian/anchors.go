@@ -284,7 +284,7 @@ var (
 
 type textArgument struct{ name, text string }
 
-// The arguments that are strings are in order.
+// stringArguments returns the arguments that are strings, in order.
 func stringArguments(arguments json.Value) []textArgument {
 	if !arguments.IsValid() { // json.Members requires valid JSON
 		return nil

@@ -66,11 +66,11 @@ func (c *candidate) confirm(j *Job) {
 // A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
 // with its line. At the start of a line, models also write for example "u :", "**U**：", "1. User:" or "Human:". A
 // quote stays if one message of the user has its words in the same order, without other words between. Case, blanks,
-// line breaks, and quotation marks do not count. If a message has only the first sentences of a quote, only these
-// stay.
+// line breaks, forms of quotation marks, and marks around the quote do not count. If a message has only the first
+// sentences of a quote, only these stay.
 type quotes struct {
 	typed []haystack
-	// refused holds the quotes that were left out or shortened.
+	// seen counts the quotes. refused holds the quotes that were left out or shortened.
 	seen    int
 	refused map[string]bool
 }

@@ -40,7 +40,7 @@ const (
 	maxItems    = 200
 	maxFacts    = 40 // few, because the facts of one answer must not displace the project's other facts
 	maxItemText = 2_000
-	// A chunk shows few traits of the user.
+	// maxObservations is small, because a chunk shows few traits of the user.
 	maxObservations = 5
 	maxTitle        = 300
 	maxOrdinal      = 1 << 31
@@ -330,7 +330,8 @@ func episode(list string) string {
 }
 
 // A tier ends at the next tag of any tier, so that a wrong closing tag does no harm. A missing second or third tier
-// repeats the tier before. A missing fourth tier is empty. A missing first tier gets the first text.
+// repeats the tier before. A missing fourth tier is empty. A missing first tier gets the text of the first tier with
+// text.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
