@@ -87,7 +87,8 @@ func classify(sentence string, who index.Role) class {
 // reference matches words that point to the sentence before.
 var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they|the (root )?(cause|reason|culprit|workaround|fix|problem|solution)`)
 
-// Most sentences are about something else, so a class is found out only when it is needed.
+// A spoken is a sentence of a chunk. Most sentences are about something else, so the class is found out only when it is
+// needed.
 type spoken struct {
 	text    string
 	before  string

@@ -88,7 +88,7 @@ func (t *Tools) Sidekick(key store.Key) *schema.SidekickStatus {
 	return &st
 }
 
-// Nobody waits for this write to the database at the end of a run.
+// finishTimeout bounds the write to the database at the end of a run, for which nobody waits.
 const finishTimeout = 30 * time.Second
 
 func (r *sidekickRun) carryOut() {
