@@ -380,6 +380,7 @@ func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	})
 }
 
+// The head's fields are plain values, so that two heads can be compared. So idList writes ids as "3,7".
 func idList(ids []int64) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

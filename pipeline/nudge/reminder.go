@@ -12,6 +12,7 @@ const (
 )
 
 const (
+	// worthDropping is the smallest pile that deserves a reminder, in tokens.
 	worthDropping = 10_000
 	// The severity from which each tone is used (Reading.level).
 	gentleFrom = 0.20

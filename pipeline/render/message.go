@@ -243,6 +243,7 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
+// Providers refuse a message of the model that holds only blank texts and reasoning.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

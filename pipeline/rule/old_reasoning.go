@@ -29,6 +29,7 @@ func newestTag(m *Message) int {
 	return tag
 }
 
+// thoughts returns the size of each message's reasoning in tokens, by the tag of the unit that gets the edit.
 func (v View) thoughts() map[int]int {
 	weights := make(map[int]int)
 	for i := range v.Messages {

@@ -72,6 +72,7 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 // The data directory, which all clients know in any environment, has the record of the host's runtime directory.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
+// maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
 // record names the host's runtime directory for clients with another environment.
