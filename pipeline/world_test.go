@@ -22,7 +22,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A world applies the mutations as the shim would, and can restart the host from the stored state.
+// A world is a small harness with a host: it runs passes over a raw array, and applies the mutations as the shim would.
+// It can restart the host from the stored state.
 type world struct {
 	t        testing.TB
 	codec    transcript.Codec
@@ -42,6 +43,7 @@ type world struct {
 	// If the store is busy, it refuses writes, and unsaved units wait in a file, which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
+	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
 	// forgot means that a killed host has lost bindings, because the store was busy. The provider then sees a bust.
 	forgot bool
@@ -352,6 +354,7 @@ func (w *world) apply() {
 	}
 }
 
+// After each pass, checkPrompt fails if the newest prompt has no answer yet and is not verbatim on the wire.
 func (w *world) checkPrompt() {
 	w.t.Helper()
 	isPast := false // the model has answered the prompt, or a newer prompt has come

@@ -17,7 +17,7 @@ var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}
 // was produced (docs/preserved-thinking.md). Claude models do so from version 5.1 on, except Mythos 5.1, which does
 // not check its thinking. If the id names no Claude version, the provider decides. A provider that speaks Anthropic's
 // protocol may serve a binding model, unless the id names another maker's model, for example amazon.nova-pro. At an
-// unknown provider, such a model always counts as binding.
+// unknown provider, every model without a Claude version counts as binding.
 func (p Profile) BindsThinking(model string) bool {
 	m := claudeID.FindStringSubmatch(strings.ToLower(model))
 	if m == nil {
