@@ -107,7 +107,7 @@ func (s *array) standing(h *History) []chronicle.Compartment {
 		next = chain[n-1].End + 1
 	}
 	for {
-		i := lastIndexOf(h.Withdrawn, func(c *chronicle.Compartment) bool { return c.Start == next && s.isBack(c) })
+		i := lastIndexOf(h.Withdrawn, func(c *chronicle.Compartment) bool { return c.Start == next && s.isBack(c) && s.follows(c, chain) })
 		if i < 0 {
 			return chain
 		}
@@ -119,6 +119,31 @@ func (s *array) standing(h *History) []chronicle.Compartment {
 func (s *array) isBack(c *chronicle.Compartment) bool {
 	end := c.EndKey()
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
+}
+
+// follows reports whether no message that needs a compartment is between the end of the chain and c. On another branch
+// of a session in Pi, other messages can have the ordinals of c.
+func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
+	from := 0
+	if n := len(chain); n > 0 {
+		end, ok := s.index[chain[n-1].EndKey()]
+		if !ok { // a summary by the harness hides the chain's end
+			end, ok = s.index[s.SummaryKey()]
+		}
+		if ok {
+			from = end + 1
+		}
+	}
+	for i := from; i < len(s.entries); i++ {
+		e := s.entries[i].numbered()
+		if slices.Contains(c.Keys, e.Key) {
+			return true
+		}
+		if !e.IsSummary && !e.IsOutside {
+			return false
+		}
+	}
+	return false
 }
 
 func lastIndexOf[T any](all []T, accepts func(*T) bool) int {

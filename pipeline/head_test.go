@@ -267,6 +267,23 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
+// Fixed bug: Pi kept some turns at a compaction, and on another branch later messages got the ordinals of these turns. A
+// compartment of that branch came back, and the kept turns were in neither the head nor the tail.
+func TestCompartmentOfAnotherBranchLeavesNoGap(t *testing.T) {
+	for _, v := range []struct {
+		keys []string
+		want int
+	}{{[]string{"u2", "a2"}, 2}, {[]string{"u3", "a3"}, 1}} {
+		w := talked(t, transcript.Pi{}, 6, 4)
+		w.compact(4)
+		w.readings.History.Withdrawn = []chronicle.Compartment{{Seq: 1, Start: 5, End: 6, Keys: v.keys, Title: "part 1", Tiers: [4]string{"All.", "Less.", "Little."}}}
+		w.pass()
+		if n := len(w.session.standing(w.readings.History)); n != v.want {
+			t.Errorf("%v: %d compartments stand, want %d", v.keys, n, v.want)
+		}
+	}
+}
+
 // Fixed bug: messages of the tail were missing from the wire: the head covered every unit up to a tag, but an old
 // message had got a new unit with a high tag, for example the text of an aborted answer that the harness stores late.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {

@@ -48,5 +48,6 @@ func Example() {
 		fmt.Println(e.Kind, "of unit", e.Tag, "since pass", e.Pass)
 	}
 	// Output:
-	// 2 units, the newest is a read drop of unit 2 since pass 1
+	// 2 units, the newest is a read
+	// drop of unit 2 since pass 1
 }

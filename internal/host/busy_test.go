@@ -47,33 +47,47 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: the database is locked while the user's instructions change. The pass cannot be stored, but the changed system
-// prompt is stored. The previous pass has kept its prefix. The journal must record the bust for the next stored pass.
-func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
-	h := newHarness(t)
-	h.user("u1", "find it")
-	h.pass()
-	h.ask("A")
-	unlock := h.lockDatabase()
-	h.tool("a3", "three", "stop", 7000)
-	h.user("u3", "go on")
-	h.pass()
-	unlock()
-	if got := h.ask("B"); got != "B" {
-		t.Errorf("the system prompt is %q", got)
-	}
-	h.user("u4", "go on")
-	h.pass()
-	h.ask("B")
-	h.user("u5", "go on")
-	h.pass()
-	h.ask("B")
-	var busts []string
-	for _, r := range h.journal() {
-		busts = append(busts, r.BustCause)
-	}
-	if want := []string{"", pipeline.BustSystem, ""}; !slices.Equal(busts, want) {
-		t.Errorf("the busts of the passes are %q, want %q", busts, want)
+// F27: the user's instructions change, and the pass of that request is not stored: the database is locked, or the pass
+// fails. The changed system prompt is stored. The previous pass has kept its prefix. The journal must record the bust for
+// the next stored pass.
+func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *testing.T) {
+	for name, lose := range map[string]func(*harness){
+		"locked": func(h *harness) {
+			defer h.lockDatabase()()
+			h.pass()
+		},
+		"failed": func(h *harness) {
+			p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Messages: json.Value("[")}
+			if _, err := h.host.Transform(h.ctx, h, p); err == nil {
+				h.t.Error("half an array is accepted")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.user("u1", "find it")
+			h.pass()
+			h.ask("A")
+			h.tool("a3", "three", "stop", 7000)
+			h.user("u3", "go on")
+			lose(h)
+			if got := h.ask("B"); got != "B" {
+				t.Errorf("the system prompt is %q", got)
+			}
+			h.user("u4", "go on")
+			h.pass()
+			h.ask("B")
+			h.user("u5", "go on")
+			h.pass()
+			h.ask("B")
+			var busts []string
+			for _, r := range h.journal() {
+				busts = append(busts, r.BustCause)
+			}
+			if want := []string{"", pipeline.BustSystem, ""}; !slices.Equal(busts, want) {
+				t.Errorf("the busts of the passes are %q, want %q", busts, want)
+			}
+		})
 	}
 }
 

@@ -51,8 +51,8 @@ type Session struct {
 	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
 	states, lasting map[any]any
 	WireTokens      int
-	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
-	// line for the request of this pass.
+	// IsUnstored means that the newest pass failed, or could not be stored because the database was busy. The journal has
+	// no line for the request of this pass.
 	IsUnstored bool
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

@@ -293,14 +293,14 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 		lines = append(lines, fmt.Sprintf("Not listed: %s of messages that are summarised or undone. A search shows them word for word.", format.Count(lost, "piece")))
 	}
 	var choices []schema.Choice
-	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), maxChoices-1)] {
+	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), maxChoices)] {
 		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
 		choices = append(choices, schema.Choice{Label: label, About: words.Kept(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
 	}
 	if n := len(st.KeptUnits); n > 0 {
 		lines = append(lines, fmt.Sprintf("You keep %s.", format.Count(n, "piece")))
 	}
-	for _, u := range offered[:min(len(offered), maxChoices-1-len(choices))] {
+	for _, u := range offered[:min(len(offered), maxChoices-len(choices))] {
 		choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
 	}
 	if len(offered)+len(st.KeptUnits) > len(choices) {
