@@ -40,7 +40,6 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	defer func() { // this also runs if the pass panics, because the next pass must not continue a half-finished one
 		if !done {
 			s.Forget()
-			s.IsUnstored = true
 		}
 	}()
 	pass, err := e.begin(ctx, c, s, p)

@@ -81,11 +81,13 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 }
 
 // noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass loses its
-// prefix: the next pass if the system prompt comes first, otherwise the newest pass. If the newest pass could
-// not be stored, the journal has no line to mark as a bust, so noteSystem stores nothing. The next request
-// sends the same prompt, and finds the same change.
+// prefix: the next pass if the system prompt comes first, otherwise the newest pass. If the newest pass is not
+// stored, the journal has no line to mark as a bust, so noteSystem stores nothing. The next request sends the
+// same prompt, and finds the same change.
 func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
-	if changed && s.IsUnstored && !comesFirst {
+	isLost := s.IsUnstored || s.SystemOf == s.Row.Passes
+	s.SystemOf = s.Row.Passes
+	if changed && isLost && !comesFirst {
 		return nil
 	}
 	state.Pending = state.Pending || changed && comesFirst

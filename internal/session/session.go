@@ -51,9 +51,12 @@ type Session struct {
 	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
 	states, lasting map[any]any
 	WireTokens      int
-	// IsUnstored means that the newest pass failed, or could not be stored because the database was busy. The journal has
-	// no line for the request of this pass.
+	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
+	// line for the request of this pass.
 	IsUnstored bool
+	// SystemOf is the number of the stored pass whose request has got its system prompt, 0 if unknown. If the harness
+	// asks for a system prompt again before another pass is stored, the pass of that request was lost.
+	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
 	// Bytes is the size of the session's messages. Reading it needs no lock.
