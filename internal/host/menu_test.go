@@ -84,6 +84,58 @@ func TestMenu(t *testing.T) {
 	}
 }
 
+// The bug: of a session with summaries, "taken" only said "nothing", and named a command that failed.
+func TestMenuShowsTheSummaries(t *testing.T) {
+	h, _ := summarised(t)
+	page := h.choose("taken")
+	if want := "messages 1-56 are summarised"; !strings.Contains(page.Text, want) || page.Choices[0].Arguments != "summaries" {
+		t.Fatalf("taken: %+v, want %q", page, want)
+	}
+	page = h.choose("summaries")
+	var got []string
+	for _, c := range page.Choices {
+		about, _, _ := strings.Cut(c.Label, ": ")
+		got = append(got, about+", "+c.Arguments)
+	}
+	if len(got) != 7 || got[0] != "Messages 51-56, summary 51" || got[6] != "Back to what was taken out, taken" {
+		t.Errorf("the summaries are %q", got)
+	}
+	page = h.choose("summary 15")
+	if !strings.Contains(page.Text, "Old of 11-20") || page.Choices[0].Arguments != "message 11" {
+		t.Errorf("the summary is %+v", page)
+	}
+	if got := h.choose("message 11").Text; !strings.Contains(got, "Please do 5.") {
+		t.Errorf("the message is %q", got)
+	}
+	for _, arguments := range []string{"summary", "summary 57", "summary x"} {
+		if got := h.choose(arguments).Text; !strings.Contains(got, "needs the number of a message") {
+			t.Errorf("%s: %q", arguments, got)
+		}
+	}
+
+	// A page has at most 15 choices.
+	db := h.database()
+	defer db.Close()
+	if _, err := db.Exec(`DELETE FROM compartments WHERE start_ordinal > 1;
+		UPDATE compartments SET start_ordinal = 1, end_ordinal = 1;
+		WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+		INSERT INTO compartments (harness, session_id, seq, start_ordinal, end_ordinal, title, p1, made_by, created_at)
+		SELECT harness, session_id, i, i, i, 'zebra ' || char(27, 0x202e) || '[2J', char(27, 0x202e) || '[2Jzebra', 'model', 1 FROM compartments, n`); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ arguments, first, last string }{
+		{"summaries", "summary 40", "summaries 28"}, {"summaries 28", "summary 27", "summaries 15"}, {"summaries 15", "summary 14", "summaries 2"}, {"summaries 2", "summary 1", "summary 1"},
+	} {
+		all := h.choose(step.arguments).Choices
+		if n := len(all); n > 15 || all[0].Arguments != step.first || all[n-2].Arguments != step.last {
+			t.Errorf("%s: %+v", step.arguments, all)
+		}
+	}
+	if text := h.choose("summary 15").Text; strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, "zebra") {
+		t.Errorf("the summary is %q", text)
+	}
+}
+
 // Escape sequences in a prepared database must not reach the terminal, but a text for editing stays whole.
 func TestHostileDatabaseInTheMenu(t *testing.T) {
 	h := newHarness(t)

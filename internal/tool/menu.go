@@ -55,6 +55,10 @@ func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecute
 		return t.messagePage(ctx, key, p.Directory, rest)
 	case "taken":
 		return t.takenPage(ctx, key, rest)
+	case "summaries":
+		return t.summariesPage(ctx, key, rest)
+	case "summary":
+		return t.summaryPage(ctx, key, rest)
 	}
 	return warn("There is no %q in /%s. Without a word it shows what there is.", place, menuName), nil
 }
@@ -293,7 +297,12 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 		lines = append(lines, fmt.Sprintf("Not listed: %s of messages that are summarised or undone. A search shows them word for word.", format.Count(lost, "piece")))
 	}
 	var choices []schema.Choice
-	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), maxChoices)] {
+	listed, kept := len(offered)+len(st.KeptUnits), maxChoices
+	if h := st.Head; h != nil && h.Through > 0 {
+		choices = append(choices, schema.Choice{Label: fmt.Sprintf("Read the summaries of messages 1-%d", h.Through), About: "and the messages word for word", Command: menuName, Arguments: "summaries"})
+		listed, kept = listed+1, kept-1
+	}
+	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), kept)] {
 		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
 		choices = append(choices, schema.Choice{Label: label, About: words.Kept(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
 	}
@@ -303,7 +312,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	for _, u := range offered[:min(len(offered), maxChoices-len(choices))] {
 		choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
 	}
-	if len(offered)+len(st.KeptUnits) > len(choices) {
+	if listed > len(choices) {
 		lines = append(lines, fmt.Sprintf("Older pieces have no line here; /%s taken %s 12 brings back the one with the number 12.", menuName, keep))
 	}
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil

@@ -205,7 +205,7 @@ func TestPrintedStatus(t *testing.T) {
 	unfinished := statusOf(1).Sessions[0]
 	unfinished.History = &schema.HistoryStatus{Unfinished: &schema.HistoryRun{Kind: "recomp", Start: 1, End: 240, Done: 80}}
 	bare := statusOf(1).Sessions[0]
-	bare.Dropped, bare.Tokens.Dropped = 0, 0
+	bare.Dropped, bare.Tokens.Dropped, bare.Head = 0, 0, &schema.HeadStatus{Through: 240}
 	for _, width := range []int{40, 80, 200} {
 		for name, print := range map[string]func(io.Writer, Page) error{
 			"none":         func(w io.Writer, p Page) error { return PrintStatus(w, *statusOf(0), p) },

@@ -72,6 +72,9 @@ func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.line(" " + s.Paint(Strong, format.Cut(titleOf(st), s.width-2)))
 	s.line(" " + format.Cut("dropped: "+words.Dropped(st), s.width-2))
+	if h := st.Head; h != nil && h.Through > 0 {
+		s.paragraph(Faint, " ", fmt.Sprintf("%s history show %s lists the summaries, and history expand %[2]s 1-%d prints the messages.", p.Program, endOf(st.Session), h.Through))
+	}
 	if len(st.DroppedUnits) == 0 {
 		return s.print(w)
 	}

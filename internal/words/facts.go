@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -206,15 +205,16 @@ func spendingOf(st schema.SessionStatus) string {
 	return format.Spending(string(st.Spending), st.Saved.RemovedEarly(), format.Carry(st.Carried.Value()))
 }
 
+// Dropped says how much was dropped, and which messages are summarised.
 func Dropped(st schema.SessionStatus) string {
-	if st.Dropped == 0 {
-		text := "nothing of " + format.Count(st.Units, "piece")
-		if slices.ContainsFunc(st.Removals, func(r schema.Removal) bool { return r.Rule == "summaries" }) {
-			text += "; older messages are summarised (history expand)"
-		}
-		return text
+	text := "nothing of " + format.Count(st.Units, "piece")
+	if st.Dropped > 0 {
+		text = fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
 	}
-	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+	if h := st.Head; h != nil && h.Through > 0 {
+		text += fmt.Sprintf("; messages 1-%d are summarised", h.Through)
+	}
+	return text
 }
 
 // Recalled says how many lines told the model what earlier messages know, and how many of them it followed.

@@ -108,15 +108,18 @@ func TestNextBust(t *testing.T) {
 	}
 }
 
-// Content that a summary has replaced counts as removed, but not as dropped.
+// Content that a summary has replaced counts as removed, but not as dropped. The bug: the text did not say which
+// messages are summarised, and said nothing of them when a piece was dropped.
 func TestDroppedNamesTheSummaries(t *testing.T) {
-	st := schema.SessionStatus{Units: 523, Removals: []schema.Removal{{Rule: "tool reclaim"}}}
-	if got, want := Dropped(st), "nothing of 523 pieces"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	st.Removals[0].Rule = "summaries"
-	if got, want := Dropped(st), "nothing of 523 pieces; older messages are summarised (history expand)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	st := schema.SessionStatus{Units: 523, Tokens: schema.TokensBySource{Dropped: 4100}, Head: &schema.HeadStatus{}}
+	for _, want := range []string{"nothing of 523 pieces", "nothing of 523 pieces; messages 1-13 are summarised", "4.1k tokens, 3 of 523 pieces; messages 1-13 are summarised"} {
+		if got := Dropped(st); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if st.Head.Through > 0 {
+			st.Dropped = 3
+		}
+		st.Head.Through = 13
 	}
 }
 
