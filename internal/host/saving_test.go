@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -53,5 +54,8 @@ func TestSavingCountsTheHead(t *testing.T) {
 	}
 	if st.Saved == nil || got != nil && *st.Saved != *got {
 		t.Errorf("the sum of the only session is %+v, the session has %+v", st.Saved, got)
+	}
+	if said := h.command("ctx-status"); strings.Count(said, "\nSpent: ") != 1 { // once, it was there twice
+		t.Errorf("/ctx-status says\n%s", said)
 	}
 }

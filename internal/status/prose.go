@@ -40,7 +40,6 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 		}
 	}
 	add("in it", words.Contents(st))
-	add("spent", words.Spent(st.Saved))
 	for _, f := range words.Facts(st, now) {
 		add(f.Label, f.Text)
 	}
