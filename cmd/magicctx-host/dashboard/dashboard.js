@@ -43,7 +43,8 @@ async function ask(path, options = {}) {
 
 function showState({ status, away }) {
   const sessions = status?.sessions ?? []
-  $("sentence").textContent = away ?? (sessions.length > 1 ? `${sessions.length} sessions, newest first.` : sessions.length ? "One session." : "The host runs, and has seen no session yet.")
+  const more = (status?.knownSessions ?? 0) - sessions.length
+  $("sentence").textContent = away ?? (sessions.length > 1 ? `${sessions.length} sessions, newest first${more > 0 ? `; ${more} more` : ""}.` : sessions.length ? "One session." : "The host runs, and has seen no session yet.")
   const warnings = status?.warnings ?? []
   $("warnings").hidden = warnings.length === 0
   $("warnings").replaceChildren(...warnings.map((w) => element("li", {}, w.message)))
@@ -72,7 +73,7 @@ function showOthers() {
 const addressOf = (s) => `#/session/${encodeURIComponent(s.harness)}/${encodeURIComponent(s.session)}`
 
 function card(session) {
-  const link = element("a", { href: addressOf(session) }, session.title || session.session)
+  const link = element("a", { href: addressOf(session) }, session.title)
   const children = [element("h3", {}, link), element("p", { className: "where" }, [session.harness, session.model?.id, session.directory].filter(Boolean).join(" · "))]
   return element("article", { className: "card" }, ...children, ...drawPanel(session.panel))
 }

@@ -272,6 +272,12 @@ func TestTabsFollowTheHost(t *testing.T) {
 	wants("no host is running")
 	s.tells <- State{Status: &schema.StatusResult{Sessions: []schema.SessionStatus{{Session: "ses_1", InputTokens: 90_000}}}}
 	wants(`"size":"90k tokens of an unknown window"`) // the host's list has no panels
+	// Titles that turn the text around reached the cards.
+	s.tells <- State{Status: &schema.StatusResult{KnownSessions: 521, Sessions: []schema.SessionStatus{{Session: "ses_\u202e2", Model: schema.Model{ID: "m\x1b[2J"}}}}}
+	wants(`"title":"ses_2"`)
+	if text := lines.Text(); !strings.Contains(text, `"id":"m"`) || !strings.Contains(text, `"knownSessions":521`) {
+		t.Errorf("the tab was told %s", text)
+	}
 }
 
 func TestErrorsNameNoPath(t *testing.T) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -26,9 +28,12 @@ func newFeed(ctx context.Context, follow func(context.Context, func(State))) *fe
 		if s.Status != nil { // whose sessions belong to follow
 			all := slices.Clone(s.Status.Sessions)
 			for i := range all {
-				all[i].Panel = panelOf(all[i])
+				st := &all[i]
+				st.Panel = panelOf(*st)
+				st.Title = format.Clean(cmp.Or(st.Title, st.Session)) // the address of the page needs the id as it is
+				st.Model.ID, st.Directory = format.Clean(st.Model.ID), format.Clean(st.Directory)
 			}
-			s.Status = &schema.StatusResult{Sessions: all, Warnings: s.Status.Warnings}
+			s.Status = &schema.StatusResult{Sessions: all, KnownSessions: s.Status.KnownSessions, Warnings: s.Status.Warnings}
 		}
 		encoded, err := json.Marshal(s)
 		if err != nil {
