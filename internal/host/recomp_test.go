@@ -161,6 +161,9 @@ func TestRecompRefusesImpossibleRequests(t *testing.T) {
 			t.Errorf("%s beside a recomp: %q", line, said)
 		}
 	}
+	if said := h.command("ctx-menu"); !strings.Contains(said, "/ctx-recomp cancel") || strings.Contains(said, "/ctx-wrapup cancel") {
+		t.Errorf("beside a recomp, the menu says %q", said)
+	}
 	if said := h.command("ctx-wrapup cancel"); !strings.Contains(said, "No wrap-up") {
 		t.Errorf("the wrong errand ends: %q", said)
 	}

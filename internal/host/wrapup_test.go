@@ -247,6 +247,9 @@ func TestStatusShowsHistory(t *testing.T) {
 	if st := h.history(); st != nil {
 		t.Errorf("before any run: %+v", st)
 	}
+	if said := h.command("ctx-menu"); strings.Contains(said, "cancel") {
+		t.Errorf("before any run, the menu says %q", said)
+	}
 	script.hold()
 	h.command("ctx-wrapup")
 	first := historiantest.RangeOf((<-script.asked).Prompt)
@@ -260,6 +263,9 @@ func TestStatusShowsHistory(t *testing.T) {
 	}
 	if said := h.command("ctx-status"); !strings.Contains(said, "wrap-up of messages 1-56, up to") || !strings.Contains(said, "for 3m") {
 		t.Errorf("/ctx-status says\n%s", said)
+	}
+	if said := h.command("ctx-menu"); strings.Contains(said, "/ctx-recomp cancel") || !strings.Contains(said, "/ctx-wrapup cancel") {
+		t.Errorf("beside a wrap-up, the menu says %q", said)
 	}
 	close(script.goOn)
 	h.settle()

@@ -44,7 +44,7 @@ func (t *Tools) menu(ctx context.Context, key store.Key, p schema.CommandExecute
 	rest = strings.TrimSpace(rest)
 	switch place {
 	case "":
-		return pageOf("magicctx", "", mainChoices...), nil
+		return t.mainPage(ctx, key)
 	case "memories":
 		return t.memoriesPage(ctx, key, p.Directory)
 	case "memory":
@@ -73,6 +73,19 @@ var mainChoices = []schema.Choice{
 	{Label: "Make all summaries again", Command: summary.CommandRecomp, Confirm: "The historian reads all summarised messages again. That asks a model, and may take minutes."},
 	{Label: "Cancel the new summaries", Command: summary.CommandRecomp, Arguments: "cancel"},
 	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
+}
+
+// mainPage offers to cancel only work that runs, or that waits to be continued.
+func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+	staged, _, err := t.Store.History.Staged(ctx, key)
+	running, isRecomp, isWrapUp := t.History.Running(key), len(staged.Compartments) > 0, false
+	if running != nil {
+		isWrapUp = running.Kind == summary.KindWrapUp
+		isRecomp = isRecomp || !isWrapUp
+	}
+	return pageOf("magicctx", "", slices.DeleteFunc(slices.Clone(mainChoices), func(c schema.Choice) bool {
+		return c.Arguments == "cancel" && (c.Command == summary.CommandWrapUp && !isWrapUp || c.Command == summary.CommandRecomp && !isRecomp)
+	})...), err
 }
 
 // A harness without dialogs shows the message, which says how to choose. The text must be clean. pageOf cleans
