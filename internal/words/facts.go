@@ -67,6 +67,8 @@ func NextBust(st schema.SessionStatus) string {
 		text = "waits: it would not pay off yet, see last price"
 	case due && st.LastPrice != nil && !st.LastPrice.Bust:
 		text = "as soon as it pays, see last price"
+	case due && waitsForTheNewest(st):
+		text = newestMarked
 	case due:
 		text = "due: " + boundsOf(n)
 	default:
@@ -76,6 +78,14 @@ func NextBust(st schema.SessionStatus) string {
 }
 
 func isDue(st schema.SessionStatus) bool { return st.Pressure >= st.Threshold && st.Threshold > 0 }
+
+const newestMarked = "due, but the marked pieces are among the newest"
+
+// waitsForTheNewest reports whether the last request could have been a bust, but found only marked pieces that are still
+// protected.
+func waitsForTheNewest(st schema.SessionStatus) bool {
+	return st.Queued > 0 && !st.LastPassBust && st.LastCause == "nothing-to-do"
+}
 
 func markedOf(st schema.SessionStatus, before string) string {
 	if st.Queued == 0 {

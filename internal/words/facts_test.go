@@ -102,6 +102,10 @@ func TestNextBust(t *testing.T) {
 	if got, want := NextBust(full), "as soon as it pays, see last price"; got != want { // once, it stood beside "removes 6.1k"
 		t.Errorf("got %q, want %q", got, want)
 	}
+	full.LastPrice, full.LastCause, full.Queued = nil, "nothing-to-do", 5
+	if got, want := NextBust(full), "due, but the marked pieces are among the newest; 5 pieces marked by the model"; got != want || dueOf(full) != want { // once, "frees at most 9k" stayed for requests
+		t.Errorf("got %q and %q, want %q", got, dueOf(full), want)
+	}
 	roomy := schema.SessionStatus{Pressure: 0.3, Threshold: 0.65, NextBust: &schema.NextBust{At: 26_000, Freed: 9000, Resent: 300}}
 	if got, want := NextBust(roomy), "at 26k: frees at most 9k, re-sends 300 or more"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -153,6 +153,8 @@ func dueOf(st schema.SessionStatus) string {
 		text = "with the next message: you asked for it"
 	case n.Waits, isDue(st) && st.LastPrice != nil && !st.LastPrice.Bust:
 		text = "as soon as it pays"
+	case isDue(st) && waitsForTheNewest(st):
+		text = newestMarked
 	case isDue(st):
 		text = "due"
 	}
