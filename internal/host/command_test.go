@@ -71,7 +71,7 @@ func TestDroppedUnitsNameTheirRule(t *testing.T) {
 	if u.Tag != 2 || u.Tool != "read" || u.Rule != "queued drops" || u.Pass != pass.Pass || u.At != pass.At || u.Cause != "flush" || u.Tokens == 0 || !strings.Contains(u.About, `"f"`) {
 		t.Errorf("got %+v, dropped by %+v", u, pass)
 	}
-	if text := h.command("ctx-status"); !strings.Contains(text, "§2§ read") || !strings.Contains(text, "queued drops") {
+	if text := h.command("ctx-status"); !strings.Contains(text, "§2§ read") || !strings.Contains(text, "marked by the model") {
 		t.Errorf("/ctx-status says:\n%s", text)
 	}
 	h.restart()

@@ -77,14 +77,14 @@ func contextOf(s schema.SessionStatus) string {
 	return fmt.Sprintf("Context: %s tokens (%s)", format.Tokens(s.InputTokens), size)
 }
 
-// pieceOf describes a dropped piece, for example "§6§ read main.go: 1.2k tokens, 3m ago, by the rule "stale output"".
+// pieceOf describes a dropped piece, for example "§6§ read main.go: 1.2k tokens, 3m ago, stale output".
 func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	text := fmt.Sprintf("%s: %s tokens", format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About), format.Tokens(u.Tokens))
 	if u.At > 0 {
 		text += ", " + format.AgeOf(u.At, now) + " ago"
 	}
 	if u.Rule != "" {
-		text += ", " + u.Rule
+		text += ", " + words.RuleName(u.Rule)
 	}
 	return text
 }

@@ -126,5 +126,5 @@ func ruleOf(u schema.DroppedUnit) string {
 	if u.Rule == "" {
 		return "-"
 	}
-	return format.Clean(u.Rule)
+	return words.RuleName(u.Rule)
 }

@@ -245,7 +245,7 @@ func Regret(all []schema.Removal, cost float64) string {
 	text, between := format.Regret(sum.Reread, sum.Tokens, cost), ": "
 	for _, r := range all {
 		if r.Reread > 0 {
-			text += fmt.Sprintf("%s%s (%s) %s of %s", between, format.Clean(r.Rule), format.Cause(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
+			text += fmt.Sprintf("%s%s (%s) %s of %s", between, RuleName(r.Rule), format.Cause(r.Cause), format.Tokens(r.Reread), format.Tokens(r.Tokens))
 			between = ", "
 		}
 	}

@@ -27,7 +27,7 @@ func TestCausesAreShownInPlainWords(t *testing.T) {
 	st.BustCauses = []schema.CauseCount{{Cause: "model-changed", Count: 2}, {Cause: "of a newer host", Count: 1}}
 	st.Removals = []schema.Removal{{Rule: "tool reclaim", Cause: "model-changed", Tokens: 2000, Reread: 1000}}
 	card := lastOf(st, noon) + "\n" + bustsOf(st) + "\n" + Regret(st.Removals, 1)
-	for _, want := range []string{"tool reclaim (new model)", "no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
+	for _, want := range []string{"old tool output (new model)", "no bust (not worth it yet)", "new model 2", "of a newer host 1"} {
 		if !strings.Contains(card, want) {
 			t.Errorf("%q lacks %q", card, want)
 		}

@@ -36,6 +36,17 @@ var kinds = map[string]string{
 	"strip":    rules["injected blocks"],
 }
 
+// RuleName names a rule in few words, for example "marked by the model" for the rule "queued drops".
+func RuleName(rule string) string {
+	switch rule {
+	case "queued drops":
+		return "marked by the model"
+	case "tool reclaim":
+		return "old tool output"
+	}
+	return format.Clean(rule)
+}
+
 // Rule says why an edit of a piece was made, for example "A later identical call shows the same." for the rule
 // "duplicate calls".
 func Rule(kind, rule string) string {

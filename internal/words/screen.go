@@ -81,7 +81,7 @@ func Piece(u schema.DroppedUnit) string {
 	}
 	text := fmt.Sprintf("%s  %s tokens", format.Piece(u.Tag, kind, format.Cut(format.Clean(u.About), pieceColumns)), format.Tokens(u.Tokens))
 	if u.Rule != "" {
-		text += ", " + format.Clean(u.Rule)
+		text += ", " + RuleName(u.Rule)
 	}
 	return text
 }

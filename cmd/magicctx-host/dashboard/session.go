@@ -229,7 +229,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 			size += d.InputTokens
 		}
 		taken[d.Edit.Pass] = append(taken[d.Edit.Pass], piece{
-			Tag: d.Tag, Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: format.Clean(d.Edit.Payload),
+			Tag: d.Tag, Name: format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), about[d.Tag]), Tokens: format.Tokens(size), Rule: words.RuleName(d.Edit.Payload),
 			Now: view.StandIn(d.Edit.Kind, d.Tag), size: size,
 		})
 	}
@@ -271,7 +271,7 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 	var taken []string
 	for _, rm := range removals[pass] {
 		if rm.Rule != store.RuleSummaries {
-			taken = append(taken, fmt.Sprintf("%s %s", format.Clean(rm.Rule), format.Tokens(rm.Tokens)))
+			taken = append(taken, fmt.Sprintf("%s %s", words.RuleName(rm.Rule), format.Tokens(rm.Tokens)))
 			continue
 		}
 		first := coveredBefore(pass, removals) + 1
