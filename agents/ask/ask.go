@@ -79,7 +79,7 @@ var errTimeout = errors.New("the agent did not answer in time")
 
 // Once asks one question and bounds it by its timeout. If the harness suggests another name for an unknown model,
 // Once also asks this model, but no third one. Every failure is an *Error: Aborted if ctx was cancelled, TimedOut if
-// its deadline has passed.
+// its deadline has passed. Then the answer holds the usage, if it is known.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error
@@ -102,7 +102,7 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 		answer.Usage = answer.Usage.OrCounted(r, answer.Text)
 		return answer, nil
 	}
-	return Answer{}, failure(ctx, bound, r, err)
+	return answer, failure(ctx, bound, r, err)
 }
 
 // The contexts come first, because a harness may report the end of a cancelled question in other words, for example

@@ -312,7 +312,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	if !errors.As(err, &problem) {
 		problem = &ask.Error{Kind: ask.Classify(err), Err: err}
 	}
-	if problem.Kind == ask.TimedOut {
+	if problem.Kind == ask.TimedOut && a.Usage == (ask.Usage{}) {
 		a.Usage.Input = question.Tokens() // the provider named no usage, and the model has probably read the prompt
 	}
 	a.Kind, a.Problem = problem.Kind, cut(oneLine(reasonOf(problem).Error()), maxProblem)

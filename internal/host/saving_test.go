@@ -14,6 +14,7 @@ import (
 func TestSavingCountsTheHead(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
+	h.config.Historian.Model = "p/m"
 	h.restart()
 	h.host.history.Summarises = true
 	h.talkLong() // the historian has read 12,000 tokens and written 100

@@ -1,10 +1,12 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/work"
 )
@@ -86,5 +88,42 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	}
 	if st := h.sessionStatus(); asked != 0 || len(h.booked()) != 0 || st.History.Failures != 0 || st.History.Extracted == 0 {
 		t.Errorf("asked %d times, booked %+v, status %+v", asked, h.booked(), st.History)
+	}
+}
+
+// The first question of a run fails after its model has read and written, and a later one succeeds. The status left out
+// the failed question, and spend claimed that it was included.
+func TestBillHoldsFailedQuestions(t *testing.T) {
+	h := answering(t, good)
+	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
+	h.config.Historian.Model = "p/m"
+	answer, asked := h.runAgent, 0
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		result, err := answer(ctx, p)
+		if asked++; asked == 1 {
+			result.Failure = schema.AgentFailure{Reason: "error", Error: json.Quote("the agent has used up its 2 steps")}
+		}
+		return result, err
+	}
+	h.restart()
+	h.host.history.Summarises = true
+	h.talkLong()
+	h.tool("b", "x", "tool-calls", 0)
+	h.pass()
+	if err := h.store.SaveUsage(t.Context(), testKey, 1, 9000, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	var spent int64
+	for _, c := range h.booked() {
+		spent += *c.Cost
+	}
+	const question = 12_000*3000 + 100*15_000 // in billionths of a dollar
+	st := h.status()
+	one := st.Sessions[0]
+	if asked != 2 || spent != 2*question || one.Saved == nil || one.Saved.Historian != float64(spent)/chronicle.Dollar || st.Saved.Historian != one.Saved.Historian {
+		t.Fatalf("%d questions cost %d, the bill of the session has %+v, and of all sessions %+v", asked, spent, one.Saved, st.Saved)
+	}
+	if got := one.History.Usage; got.Input != 2*12_000 || got.Output != 2*100 {
+		t.Errorf("the status names the tokens %+v", got)
 	}
 }

@@ -186,7 +186,7 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
 		return schema.AgentRunResult{Answers: []json.Value{json.Value(fmt.Sprintf(
-			`{"info":{"id":"msg_1","sessionID":"ses_child","role":"assistant","providerID":"p","modelID":"m","time":{"created":1,"completed":2},"finish":"stop","tokens":{"input":7,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"prt_1","type":"text","text":%s}]}`,
+			`{"info":{"id":"msg_1","sessionID":"ses_child","role":"assistant","providerID":"anthropic","modelID":"claude-sonnet-4","time":{"created":1,"completed":2},"finish":"stop","tokens":{"input":7,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"prt_1","type":"text","text":%s}]}`,
 			json.Quote(text)))}}
 	})
 	traced := w.connect(true)

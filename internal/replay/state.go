@@ -127,14 +127,9 @@ func (p *player) checkState(s step, params schema.TransformParams, ses *session,
 	}
 }
 
-// usageColumns are the columns of agent_work and agent_runs for the tokens of runs. A replay's bill is that of its trace,
-// so runs before the trace count nothing: the trace of their time has their cost.
-var usageColumns = []string{"input_tokens", "output_tokens", "cache_read", "cache_write"}
-
 func tablesOf(recorded []schema.ExportedTable) ([]export.Table, error) {
 	tables := make([]export.Table, len(recorded))
 	for i, t := range recorded {
-		isOfRuns := t.Name == "agent_work" || t.Name == "agent_runs"
 		tables[i] = export.Table{Name: t.Name, Columns: t.Columns, Rows: make([][]any, len(t.Rows))}
 		for j, row := range t.Rows {
 			tables[i].Rows[j] = make([]any, len(row))
@@ -142,9 +137,6 @@ func tablesOf(recorded []schema.ExportedTable) ([]export.Table, error) {
 				value, err := valueOf(raw)
 				if err != nil {
 					return nil, fmt.Errorf("state: table %s: %w", t.Name, err)
-				}
-				if isOfRuns && k < len(t.Columns) && slices.Contains(usageColumns, t.Columns[k]) {
-					value = int64(0)
 				}
 				tables[i].Rows[j][k] = value
 			}

@@ -1,7 +1,7 @@
 // Package status describes the host and its sessions to people: numbers, sentences, savings and warnings. A status
 // that a client asks for takes no session's lock, so it never waits for a pass.
 //
-// It may import agents/ask, internal/bug, internal/chronicle, internal/client, internal/clock, internal/config, internal/embedding,
+// It may import internal/bug, internal/chronicle, internal/client, internal/clock, internal/config, internal/embedding,
 // internal/format, internal/json, internal/model, internal/notice, internal/pass, internal/program,
 // internal/promptcache, internal/route, internal/session, internal/summary, internal/tokens, internal/words, pipeline,
 // schema and store.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
@@ -118,35 +118,15 @@ func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f mo
 	if err != nil || v.passes == 0 {
 		return nil, err
 	}
-	historian, err := sb.historianCost(ctx, key, f)
+	cost, err := sb.Store.Calls.Cost(ctx, store.HistorianOf(key))
 	if err != nil {
 		return nil, err
 	}
+	historian := float64(cost) / chronicle.Dollar
 	return &schema.Saving{
 		Money: promptcache.Bill(v.spared, f.Price) - historian, Historian: historian,
 		Early: promptcache.Bill(v.earlySpared, f.Price), Spent: promptcache.Bill(v.sent, f.Price) + historian, Passes: v.passes,
 	}, nil
-}
-
-// If the harness knows no price for a model, for example for a local one, its runs cost nothing. If the model
-// of a run is unknown, the model of the session (f) counts.
-func (sb *Statuses) historianCost(ctx context.Context, key store.Key, f model.Facts) (sum float64, err error) {
-	used, err := sb.Store.Runs.Usage(ctx, store.HistorianOf(key))
-	if err != nil {
-		return 0, err
-	}
-	for name, u := range used {
-		facts := f
-		if provider, id, ok := ask.Split(name); ok {
-			if of := sb.Models.Facts(ctx, schema.Model{Provider: provider, ID: id}); of.IsKnown {
-				facts = of
-			}
-		}
-		if facts.IsPriced {
-			sum += model.Bill(facts.Price, ask.Usage(u))
-		}
-	}
-	return sum, nil
 }
 
 // saved returns nil if no session's model has a price.

@@ -509,6 +509,8 @@ CREATE TABLE agent_calls (
 	project       TEXT    NOT NULL, -- identity, '' if it is not known
 	directory     TEXT    NOT NULL,
 	agent         TEXT    NOT NULL,
+	harness       TEXT, -- of the session on which the agent worked; NULL if it worked on the project
+	session       TEXT,
 	holder        TEXT    NOT NULL, -- of the lease of its run
 	model         TEXT    NOT NULL,
 	input_tokens  INTEGER NOT NULL,
@@ -528,6 +530,7 @@ CREATE TABLE agent_calls (
 ) STRICT;
 
 CREATE INDEX agent_calls_by_time ON agent_calls (at);
+CREATE INDEX agent_calls_of_session ON agent_calls (harness, session);
 
 CREATE TABLE memories (
 	id             INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -75,7 +75,7 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 				return over
 			}
 		}
-		_, err = tx.Exec(callInsertSQL, now, project, c.Directory, w.Agent, holder, c.Model, needs.Money, needs.Tokens)
+		_, err = tx.Exec(callInsertSQL, now, project, c.Directory, w.Agent, w.Subject.Harness, w.Subject.Session, holder, c.Model, needs.Money, needs.Tokens)
 		if err != nil {
 			return err
 		}
@@ -179,10 +179,26 @@ func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []Pr
 	return sums, nil
 }
 
-// Forget deletes the calls before a given time (Unix ms).
+// Cost returns the cost of an agent's calls for a session in billionths of a dollar, with the calls that have failed. As
+// in View, a call without a cost is one without a price, or one that has not ended.
+func (s *Calls) Cost(ctx context.Context, w Work) (sum int64, err error) {
+	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
+		return file.Scan(c, `SELECT coalesce(sum(cost), 0) FROM agent_calls WHERE harness = ? AND session = ? AND agent = ?`,
+			func(row *sqlite3.Stmt) { sum = row.ColumnInt64(0) }, w.Subject.Harness, w.Subject.Session, w.Agent)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read cost of the %s: %w", w, err)
+	}
+	return sum, nil
+}
+
+// Forget deletes the calls before a given time (Unix ms). The calls of a stored session stay, because they are part of
+// its bill.
 func (s *Calls) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
-		_, err := tx.Exec(`DELETE FROM agent_calls WHERE at < ?`, before)
+		_, err := tx.Exec(`
+			DELETE FROM agent_calls AS c
+			WHERE at < ? AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.harness = c.harness AND s.session_id = c.session)`, before)
 		return err
 	})
 	if err != nil {

@@ -184,23 +184,3 @@ func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow,
 	}, w.Subject.String(), w.Agent, status, database.Limit(limit))
 	return runs, err
 }
-
-//go:embed query/run_usage.sql
-var runUsageSQL string
-
-// Usage returns the tokens of all runs of a work, by the model of each accepted answer. The key "" is for runs
-// without an accepted answer, and for runs that are no longer kept.
-func (s *Runs) Usage(ctx context.Context, w Work) (map[string]Usage, error) {
-	all := make(map[string]Usage)
-	err := s.db.View(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, runUsageSQL, func(row *sqlite3.Stmt) {
-			u := all[row.ColumnText(0)]
-			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
-			all[row.ColumnText(0)] = u
-		}, w.Subject.String(), w.Agent)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read usage of the %s: %w", w, err)
-	}
-	return all, nil
-}
