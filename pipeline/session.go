@@ -165,7 +165,7 @@ type header struct {
 	wrote            schema.Model
 	afterCalls       bool
 	finish           transcript.Finish
-	hidden, hasTools bool
+	hasTools         bool
 	errored, summary bool
 	stays, nameless  bool
 	usage            transcript.Usage
@@ -249,7 +249,7 @@ func (s *content) coverLate(i int) {
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
-		asked: s.asked(), agent: s.agent(), newestSummary: s.SummaryKey(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, stays: m.Stays, nameless: m.Nameless, usage: m.Usage,
+		asked: s.asked(), agent: s.agent(), newestSummary: s.SummaryKey(), finish: m.Finish, errored: m.Errored, summary: m.Summary, stays: m.Stays, nameless: m.Nameless, usage: m.Usage,
 	}}
 	if n := len(s.entries); n > 0 {
 		e.header.afterCalls = s.entries[n-1].header.afterCalls || s.entries[n-1].header.hasTools

@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -270,6 +271,23 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s.w.pass()
 	if got, want := s.w.decision.Size.Current, s.w.readings.LimitTokens+15_000; got < want-200 || got > want+1_000 {
 		t.Errorf("the pass believes in %d tokens, want the window and the new prompt, %d", got, want)
+	}
+}
+
+// Fixed bug: Pi keeps the output of a command that begins with "!!" from the model. After a refusal, a bust dropped such
+// an output, believed that this freed its tokens, and sent nearly the same prompt again.
+func TestHiddenMessageIsNoPartOfThePrompt(t *testing.T) {
+	w := newWorldOf(t, transcript.Pi{}, true, 3)
+	hidden, err := json.Marshal(obj{"id": "hidden", "message": obj{"role": "bashExecution", "command": "make", "output": weighing(20_000), "excludeFromContext": true, "timestamp": w.now}})
+	must(t, err)
+	w.raw = append(w.raw, hidden)
+	w.add(said("u1", "user", 20_000, 0))
+	w.pass()
+	w.add(said("a1", "assistant", 20, 95_000), said("u2", "user", 5, 0))
+	w.readings.Overflow, w.readings.OverflowTokens = true, 101_000
+	w.pass()
+	if got := w.text(); strings.Contains(got, weighing(1_000)) {
+		t.Errorf("the prompt is refused again: it still has the old text, and the bust removes %d tokens by %v", w.decision.Price.Removed, w.decision.Reasons)
 	}
 }
 

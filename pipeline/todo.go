@@ -77,7 +77,7 @@ func (s *Session) newestTodo() (state string, tag int) {
 // An answer has at least one unit, and the provider sees it.
 func (s *array) isAnswer(key string) bool {
 	i, ok := s.index[key]
-	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
+	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && len(s.entries[i].items) > 0
 }
 
 func (e *entry) keepsCall(after *frozen.Overlay) bool {

@@ -18,7 +18,13 @@ type unitKeys struct {
 	seen    map[string]int
 }
 
-func newUnitKeys(m *transcript.Message) *unitKeys { return &unitKeys{message: m.Key} }
+// A message that the harness hides has no units: it is not in the prompt, so dropping its content would free nothing.
+func newUnitKeys(m *transcript.Message) *unitKeys {
+	if m.Hidden {
+		return &unitKeys{}
+	}
+	return &unitKeys{message: m.Key}
+}
 
 // Hidden parts, blank texts (C8 in docs/defects.md), reasoning, and parts of a message without id are no units: "".
 func (k *unitKeys) of(p *transcript.Part) string {
