@@ -55,14 +55,20 @@ func (u Usage) Plus(v Usage) Usage {
 // mostTokens is more than any question of today has, so that sums and prices do not overflow.
 const mostTokens = 100_000_000
 
-// OrCounted replaces a reported number that is less than half of the host's count. Some providers and proxies report
-// no usage, and a question that seems free could be repeated without end. A provider's tokens may be larger than the
-// host's, but not twice as large. A negative number would be booked as a gain, so it counts as 0. No number is above
+// Bounded replaces a negative number by 0, because it would be booked as a gain, and a number above mostTokens by
 // mostTokens.
-func (u Usage) OrCounted(r Request, text string) Usage {
+func (u Usage) Bounded() Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
 		*n = min(max(0, *n), mostTokens)
 	}
+	return u
+}
+
+// OrCounted replaces a reported number that is less than half of the host's count. Some providers and proxies report
+// no usage, and a question that seems free could be repeated without end. A provider's tokens may be larger than the
+// host's, but not twice as large.
+func (u Usage) OrCounted(r Request, text string) Usage {
+	u = u.Bounded()
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
 		u.Input, u.CacheRead, u.CacheWrite = asked, 0, 0
 	}
@@ -102,6 +108,7 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 		answer.Usage = answer.Usage.OrCounted(r, answer.Text)
 		return answer, nil
 	}
+	answer.Usage = answer.Usage.Bounded()
 	return answer, failure(ctx, bound, r, err)
 }
 

@@ -91,7 +91,7 @@ func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q as
 	if end.IsUnknown {
 		return nil
 	}
-	used := end.Usage
+	used := end.Usage.Bounded()
 	if end.Err == nil {
 		used = used.OrCounted(q, end.Text)
 	}
