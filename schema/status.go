@@ -174,7 +174,7 @@ type SessionStatus struct {
 	// means unknown.
 	ContextTokens int `json:"contextTokens"`
 	// LimitSource is the source of ContextTokens, for example "catalogue".
-	// LimitAt is the time at which we learned it, in Unix ms.
+	// LimitAt is the time at which we learned it from a prompt, in Unix ms, or 0.
 	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
 	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.

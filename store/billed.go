@@ -28,6 +28,7 @@ type SessionTotal struct {
 	Key             Key
 	Directory       string
 	Provider, Model string
+	LimitTokens     int // see SessionRow
 	Passes          int
 }
 
@@ -56,8 +57,8 @@ func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) 
 func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
-		return file.Scan(c, `SELECT harness, session_id, directory, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
-			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnText(4), row.ColumnInt(5)})
+		return file.Scan(c, `SELECT harness, session_id, directory, provider, model, limit_tokens, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
+			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnText(4), row.ColumnInt(5), row.ColumnInt(6)})
 		})
 	})
 	if err != nil {

@@ -142,7 +142,7 @@ func (s *Store) upsertSession(tx *database.Tx, r SessionRow, flushDone, roomMade
 		roomMade, r.Setup.Binds, r.Setup.Preamble, r.Agent, r.LostBlocks, r.LostTokens,
 		r.Gauge.Of, r.Gauge.Tokens, r.Gauge.Own, r.Gauge.Base,
 		r.Rent.Paid, r.Rent.Coverable, r.Rent.Removable, r.Rent.Price, r.Rent.Queued, r.Rent.Messages, r.Rent.GrewAt,
-		r.RawTokens, r.Project, r.Tail.Text, r.Tail.Files, r.Tail.Inputs, r.Tail.Results)
+		r.RawTokens, r.Project, r.Tail.Text, r.Tail.Files, r.Tail.Inputs, r.Tail.Results, r.LimitTokens)
 	return err
 }
 

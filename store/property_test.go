@@ -184,7 +184,7 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 		Epoch: size.Draw(t, "epoch"), Passes: m.session.Passes + 1, Busts: size.Draw(t, "busts"),
 		WireMessages: size.Draw(t, "wireMessages"), WireChain: genText.Draw(t, "chain"),
 		RawMessages: size.Draw(t, "raw"), RawTokens: size.Draw(t, "rawTokens"), RawChain: genText.Draw(t, "rawChain"), LastPassAt: int64(size.Draw(t, "at")),
-		Agent: genText.Draw(t, "agent"), LostBlocks: size.Draw(t, "lost"), Setup: SetupState{Binds: rapid.Bool().Draw(t, "binds"), Preamble: size.Draw(t, "preamble")},
+		Agent: genText.Draw(t, "agent"), LimitTokens: size.Draw(t, "limit"), LostBlocks: size.Draw(t, "lost"), Setup: SetupState{Binds: rapid.Bool().Draw(t, "binds"), Preamble: size.Draw(t, "preamble")},
 	}
 	p.Units = drawUnits(t, m)
 	tag := m.session.TagCounter

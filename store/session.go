@@ -47,6 +47,9 @@ type SessionRow struct {
 	RawChain  string
 	// Agent is the name of the harness's agent in the last pass.
 	Agent string
+	// LimitTokens is the prompt limit by the harness's catalogue in the last pass, or 0. The catalogues of two harnesses
+	// may name different limits for one model.
+	LimitTokens int
 	// LostBlocks and LostTokens sum up the thinking that all passes have invalidated.
 	LostBlocks, LostTokens int
 
@@ -221,6 +224,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Project:        s.ColumnText(61),
 
 		Tail: TailState{database.Count(s, 62), database.Count(s, 63), database.Count(s, 64), database.Count(s, 65)},
+
+		LimitTokens: database.Count(s, 66),
 	}
 }
 

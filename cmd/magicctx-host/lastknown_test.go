@@ -11,7 +11,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/store"
-	"github.com/magicctx/magicctx-host/store/models"
 )
 
 // The newest prompt has the given number of tokens, in a window of 48,000.
@@ -26,9 +25,8 @@ func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
 	must(err)
 	key := store.Key{Harness: harness, Session: id}
-	must(s.Models.SaveLimits(t.Context(), models.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
 	must(s.CommitPass(t.Context(), store.PassCommit{
-		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1, RawTokens: prompt},
+		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1, RawTokens: prompt, LimitTokens: 48_000},
 		Pass:    store.PassRow{Pass: 1, Verdict: "steady"},
 	}))
 	must(s.SaveUsage(t.Context(), key, 1, prompt, 0, 0))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,8 +68,7 @@ func (h *harness) wantWindow(tokens int, source schema.LimitSource, at int64) {
 
 func TestRefusedPromptLowersTheWindowUntilALargerOneIsAccepted(t *testing.T) {
 	h := turn(t)
-	asked := h.clock.Now()
-	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+	h.wantWindow(100_000, schema.LimitCatalogue, 0)
 
 	h.clock.Advance(time.Minute)
 	refusedAt := h.clock.Now()
@@ -84,7 +84,7 @@ func TestRefusedPromptLowersTheWindowUntilALargerOneIsAccepted(t *testing.T) {
 	h.answered("a10", 79_000) // this prompt is smaller than the limit, so it does not disprove the limit
 	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
 	h.answered("a11", 80_001)
-	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+	h.wantWindow(100_000, schema.LimitCatalogue, 0)
 	h.answered("a12", 120_000)
 	h.wantWindow(120_000, schema.LimitUsage, h.clock.Now())
 	h.restart()
@@ -117,12 +117,12 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
-	before, asked := h.sessionStatus(), h.clock.Now()
+	before := h.sessionStatus()
 	h.clock.Advance(time.Second)
 	const summary = `{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"sum","sessionID":"ses_1","role":"assistant",` +
 		`"mode":"compaction","agent":"compaction","summary":true,"time":{"created":%d,"completed":%[1]d},"providerID":"anthropic","modelID":"m",%s}}}`
 	h.event(summary, h.clock.Now(), `"finish":"stop","tokens":{"input":0,"output":1,"cache":{"read":0,"write":120000}}`)
-	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+	h.wantWindow(100_000, schema.LimitCatalogue, 0)
 	h.event(summary, h.clock.Now(), `"finish":"error","error":{"name":"ContextOverflowError","data":{"message":"Session too large to compact - context exceeds model limit even after stripping media"}}`)
 	if after := h.sessionStatus(); after.InputTokens != before.InputTokens || after.Tokens != before.Tokens {
 		t.Errorf("%d tokens (%+v), want %d (%+v)", after.InputTokens, after.Tokens, before.InputTokens, before.Tokens)
@@ -182,7 +182,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	h.limits.ContextTokens = 8_192
 	h.user("u1", "find it")
 	h.pass()
-	h.wantWindow(8_192, schema.LimitCatalogue, h.clock.Now())
+	h.wantWindow(8_192, schema.LimitCatalogue, 0)
 	h.tool("a1", strings.Repeat("one two three four ", 500), "stop", 5_000)
 	h.user("u2", "thanks")
 	h.pass()
@@ -353,4 +353,42 @@ func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	if got := h.row().Setup.Profile; got != "vertex" {
 		t.Errorf("the wire is rendered for the profile %q, want that of the model's package", got)
 	}
+}
+
+type narrow struct{ *harness }
+
+func (narrow) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	return schema.ModelLimits{ContextTokens: 24_000}, nil
+}
+
+// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. The bug: the
+// status of each session had the window of the connection that answered last, but its passes had their own.
+func TestStatusHasTheWindowOfItsSession(t *testing.T) {
+	h := turn(t)
+	other := narrow{h}
+	if _, err := h.host.Initialize(t.Context(), other, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	begun := []byte("[" + string(h.messages[0]) + "]")
+	if _, err := h.host.Transform(t.Context(), other, schema.TransformParams{Session: "ses_2", Directory: "/p", Messages: begun}); err != nil {
+		t.Fatal(err)
+	}
+	want := func(when string) {
+		t.Helper()
+		for _, st := range h.status().Sessions {
+			window := 100_000
+			if st.Session == "ses_2" {
+				window = 24_000
+			}
+			if high := int(st.Threshold * float64(window)); st.ContextTokens != window || st.NextBust == nil || st.NextBust.At != high {
+				t.Errorf("%s: session %s has the window %d and the next bust %+v, want %d and a bust at %d", when, st.Session, st.ContextTokens, st.NextBust, window, high)
+			}
+		}
+	}
+	want("after the pass of the other session")
+	h.user("u3", "go on")
+	h.pass()
+	want("after the next pass")
+	h.restart()
+	want("after a restart")
 }

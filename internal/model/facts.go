@@ -6,7 +6,6 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/route"
-	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store/models"
 )
@@ -16,20 +15,12 @@ const TokensPerPrice = 1_000_000
 
 // Facts describe a model for a status. All of them come from the store.
 type Facts struct {
-	Row    models.LimitsRow
-	Window Window
+	Row models.LimitsRow
 	// Price is per million tokens; unless IsPriced is true, its numbers are only ratios.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.
 	IsKnown bool
-}
-
-func (f Facts) Limit() int {
-	if f.Window.Tokens > 0 {
-		return f.Window.Tokens
-	}
-	return pipeline.DefaultLimitTokens
 }
 
 // If the catalogue has no prices, for example for a subscription, the model counts as unpriced.
@@ -40,8 +31,7 @@ func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	}
 	r := route.Of(m, row.NPM).Believe(nil, ms.learnedLife(ctx, m), 0).Route
 	return Facts{
-		Row: row, Window: believe(limitsFromRow(row), row.At, ms.use(ctx, m)),
-		Price: r.Price(limitsFromRow(row).Price), IsPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0, IsKnown: isKnown,
+		Row: row, Price: r.Price(limitsFromRow(row).Price), IsPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0, IsKnown: isKnown,
 	}
 }
 

@@ -15,34 +15,38 @@ type Window struct {
 	// budgets.
 	Tokens int
 	Source schema.LimitSource
-	// At is in Unix milliseconds, and 0 for the default.
+	// At is in Unix milliseconds, and 0 for the catalogue and the default.
 	At int64
+}
+
+// Limit returns the limit that a pass assumes.
+func (w Window) Limit() int {
+	if w.Tokens > 0 {
+		return w.Tokens
+	}
+	return pipeline.DefaultLimitTokens
 }
 
 // A proven overflow can lower the catalogue's limit, but never raise it. An accepted prompt that is larger than the
 // limit overrides the limit.
-func believe(catalogue schema.ModelLimits, catalogueAt int64, use models.WindowRow) Window {
+func believe(catalogue int, use models.WindowRow) Window {
 	w := Window{Source: schema.LimitDefault}
-	if n := PromptLimit(catalogue); n > 0 {
-		w = Window{n, schema.LimitCatalogue, catalogueAt}
+	if catalogue > 0 {
+		w = Window{Tokens: catalogue, Source: schema.LimitCatalogue}
 	}
 	refused := use.OverflowTokens > 0 && use.OverflowTokens >= use.AcceptedTokens
 	if refused && (w.Tokens == 0 || use.OverflowTokens < w.Tokens) {
 		return Window{use.OverflowTokens, schema.LimitOverflow, use.OverflowAt}
 	}
-	doubted := w.Tokens
-	if doubted == 0 {
-		doubted = pipeline.DefaultLimitTokens
-	}
-	if use.AcceptedTokens > doubted && use.AcceptedTokens <= maxPromptLimit {
+	if use.AcceptedTokens > w.Limit() && use.AcceptedTokens <= maxPromptLimit {
 		return Window{use.AcceptedTokens, schema.LimitUsage, use.AcceptedAt}
 	}
 	return w
 }
 
-// catalogue holds the limits that the harness reported.
-func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) Window {
-	return believe(catalogue, 0, ms.use(ctx, m))
+// catalogue is the prompt limit by the catalogue of the session's harness, or 0.
+func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue int) Window {
+	return believe(catalogue, ms.use(ctx, m))
 }
 
 func (ms *Models) use(ctx context.Context, m schema.Model) models.WindowRow {

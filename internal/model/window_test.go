@@ -8,7 +8,6 @@ import (
 )
 
 func TestBeliefWeighsItsSources(t *testing.T) {
-	const at = 1_700_000_000_000
 	catalogue := func(context, input int) schema.ModelLimits {
 		return schema.ModelLimits{ContextTokens: context, InputTokens: input}
 	}
@@ -19,33 +18,33 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 		want      Window
 	}{
 		{"nothing known", catalogue(0, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
-		{"catalogue", catalogue(200_000, 0), models.WindowRow{}, Window{200_000, schema.LimitCatalogue, at}},
-		{"input limit wins", catalogue(400_000, 272_000), models.WindowRow{}, Window{272_000, schema.LimitCatalogue, at}},
-		{"least", catalogue(1_000, 0), models.WindowRow{}, Window{1_000, schema.LimitCatalogue, at}},
+		{"catalogue", catalogue(200_000, 0), models.WindowRow{}, Window{200_000, schema.LimitCatalogue, 0}},
+		{"input limit wins", catalogue(400_000, 272_000), models.WindowRow{}, Window{272_000, schema.LimitCatalogue, 0}},
+		{"least", catalogue(1_000, 0), models.WindowRow{}, Window{1_000, schema.LimitCatalogue, 0}},
 		{"too small", catalogue(999, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
 		{"small and wrong", catalogue(8_192, 0), models.WindowRow{AcceptedTokens: 8_193, AcceptedAt: 9}, Window{8_193, schema.LimitUsage, 9}},
-		{"most", catalogue(10_000_000, 0), models.WindowRow{}, Window{10_000_000, schema.LimitCatalogue, at}},
+		{"most", catalogue(10_000_000, 0), models.WindowRow{}, Window{10_000_000, schema.LimitCatalogue, 0}},
 		{"too large", catalogue(10_000_001, 0), models.WindowRow{}, Window{0, schema.LimitDefault, 0}},
 		{"overflow lowers", catalogue(200_000, 0), models.WindowRow{OverflowTokens: 131_072, OverflowAt: 7}, Window{131_072, schema.LimitOverflow, 7}},
-		{"overflow does not raise", catalogue(200_000, 0), models.WindowRow{OverflowTokens: 262_144, OverflowAt: 7}, Window{200_000, schema.LimitCatalogue, at}},
+		{"overflow does not raise", catalogue(200_000, 0), models.WindowRow{OverflowTokens: 262_144, OverflowAt: 7}, Window{200_000, schema.LimitCatalogue, 0}},
 		{"overflow where nobody knows", catalogue(0, 0), models.WindowRow{OverflowTokens: 8_192, OverflowAt: 7}, Window{8_192, schema.LimitOverflow, 7}},
 		{
 			"a larger prompt was accepted", catalogue(200_000, 0),
 			models.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_073, AcceptedAt: 9},
-			Window{200_000, schema.LimitCatalogue, at},
+			Window{200_000, schema.LimitCatalogue, 0},
 		},
 		{
 			"a prompt of that size was accepted", catalogue(200_000, 0),
 			models.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_072, AcceptedAt: 9},
 			Window{131_072, schema.LimitOverflow, 7},
 		},
-		{"usage below the catalogue", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 190_000, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, at}},
+		{"usage below the catalogue", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 190_000, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, 0}},
 		{"usage beyond the catalogue", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 260_000, AcceptedAt: 9}, Window{260_000, schema.LimitUsage, 9}},
 		{"usage where nobody knows", catalogue(0, 0), models.WindowRow{AcceptedTokens: 100_000, AcceptedAt: 9}, Window{0, schema.LimitDefault, 0}},
 		{"usage beyond the assumption", catalogue(0, 0), models.WindowRow{AcceptedTokens: 128_001, AcceptedAt: 9}, Window{128_001, schema.LimitUsage, 9}},
-		{"usage beyond reason", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 10_000_001, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, at}},
+		{"usage beyond reason", catalogue(200_000, 0), models.WindowRow{AcceptedTokens: 10_000_001, AcceptedAt: 9}, Window{200_000, schema.LimitCatalogue, 0}},
 	} {
-		if got := believe(test.catalogue, at, test.use); got != test.want {
+		if got := believe(PromptLimit(test.catalogue), test.use); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -89,6 +90,7 @@ func (ps *Pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	row.Epoch = after.Epoch
 	row.LastPassAt = after.At
 	row.Provider, row.Model, row.Agent = after.Model.Provider, after.Model.ID, after.Agent
+	row.LimitTokens = model.PromptLimit(ps.Limits)
 	row.TagCounter = ps.Session.Pipe.State.TagCounter
 	row.Setup = session.RowFromSetup(w.Setup, after.ReclaimUpTo)
 	row.Episode, row.Gauge = session.RowFromEpisode(after.Episode), store.GaugeState(after.Gauge)

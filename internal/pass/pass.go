@@ -170,7 +170,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 	if ps.Limits, err = e.Models.Limits(ctx, c, p.Directory, s.Pipe.Model()); err != nil {
 		return nil, err
 	}
-	ps.window = e.Models.Window(ctx, s.Pipe.Model(), ps.Limits)
+	ps.window = e.Models.Window(ctx, s.Pipe.Model(), model.PromptLimit(ps.Limits))
 	for _, f := range e.Features {
 		if f.Begun != nil {
 			f.Begun(ctx, ps)
@@ -275,7 +275,7 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	if ps.Limits, err = e.Models.Limits(ctx, c, directory, m); err != nil {
 		return nil, err
 	}
-	ps.window = e.Models.Window(ctx, m, ps.Limits)
+	ps.window = e.Models.Window(ctx, m, model.PromptLimit(ps.Limits))
 	ps.Life = e.Models.CacheLife(ctx, s.Key.Harness, ps.Config, m, ps.Limits.NPM)
 	ps.Readings = ps.read(ctx)
 	ps.Decision = s.Pipe.Decide(ps.Readings)

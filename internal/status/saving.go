@@ -113,8 +113,8 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 
 // savedIn returns the money that a session's requests saved, minus the cost of its historian, or nil before the
 // first measured request. The status and a replay both read the figure from savedIn.
-func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, cliff route.Cliff) (*schema.Saving, error) {
-	v, err := sb.savingOf(ctx, key, passes, f.Limit(), cliff)
+func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, w model.Window, cliff route.Cliff) (*schema.Saving, error) {
+	v, err := sb.savingOf(ctx, key, passes, w.Limit(), cliff)
 	if err != nil || v.passes == 0 {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (sb *Statuses) saved(ctx context.Context) (*schema.Saving, error) {
 			sum.UnpricedSessions++
 			continue
 		}
-		v, err := sb.savedIn(ctx, s.Key, s.Passes, f, model.CliffOf(sb.Clients.KnownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
+		v, err := sb.savedIn(ctx, s.Key, s.Passes, f, sb.Models.Window(ctx, m, s.LimitTokens), model.CliffOf(sb.Clients.KnownConfig(schema.Harness(s.Key.Harness), s.Directory), m))
 		if err != nil {
 			return nil, err
 		}

@@ -190,8 +190,8 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 		clip(&st)
 		return st
 	}
-	facts := sb.Models.Facts(ctx, st.Model)
-	st.ContextTokens, st.LimitSource, st.LimitAt = facts.Window.Tokens, facts.Window.Source, facts.Window.At
+	facts, window := sb.Models.Facts(ctx, st.Model), sb.Models.Window(ctx, st.Model, s.LimitTokens)
+	st.ContextTokens, st.LimitSource, st.LimitAt = window.Tokens, window.Source, window.At
 	b := sb.Models.CacheLife(ctx, s.Key.Harness, cfg, st.Model, facts.Row.NPM)
 	st.Spending, st.Carried = cfg.Spending, carried(s.Rent, facts)
 	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
@@ -203,7 +203,7 @@ func (sb *Statuses) statusOf(ctx context.Context, s store.SessionReport) schema.
 	if facts.IsPriced {
 		st.RereadCost = facts.RereadCost(st.Removals)
 		var err error
-		if st.Saved, err = sb.savedIn(ctx, s.Key, s.Passes, facts, b.Route.Cliff); err != nil {
+		if st.Saved, err = sb.savedIn(ctx, s.Key, s.Passes, facts, window, b.Route.Cliff); err != nil {
 			sb.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
 		}
 	}

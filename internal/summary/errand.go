@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/model"
 	"github.com/magicctx/magicctx-host/internal/pass"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/session"
@@ -185,7 +186,7 @@ func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *sess
 		if err != nil {
 			return err
 		}
-		w.passFacts = passFacts{config: cfg, model: m, limit: h.Models.Window(ctx, m, limits).Tokens, pass: s.Row.Passes}
+		w.passFacts = passFacts{config: cfg, model: m, limit: h.Models.Window(ctx, m, model.PromptLimit(limits)).Tokens, pass: s.Row.Passes}
 		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
 	}
 	w.client, w.directory = c, directory

@@ -107,7 +107,7 @@ func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other s
 		source, err = t.sourceOfOther(ctx, s, other)
 	}
 	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
-	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Facts(ctx, m).Window.Tokens), err
+	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Window(ctx, m, s.Row.LimitTokens).Tokens), err
 }
 
 // For the model, a session of another project does not exist.

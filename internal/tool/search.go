@@ -114,7 +114,7 @@ func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *s
 		}
 	}
 	m := schema.Model{Provider: s.Row.Provider, ID: s.Row.Model}
-	limit := t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Facts(ctx, m).Window.Tokens)
+	limit := t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Window(ctx, m, s.Row.LimitTokens).Tokens)
 	return min(searchBudget, pageBudget(limit)), nil
 }
 

@@ -12,6 +12,7 @@ CREATE TABLE sessions (
 	provider          TEXT    NOT NULL DEFAULT '',
 	model             TEXT    NOT NULL DEFAULT '',
 	agent             TEXT    NOT NULL DEFAULT '', -- of the harness, in the last pass
+	limit_tokens      INTEGER NOT NULL DEFAULT 0, -- prompt limit by the harness's catalogue, in the last pass; 0 if unknown
 	epoch             INTEGER NOT NULL DEFAULT 0,
 	tag_counter       INTEGER NOT NULL DEFAULT 0, -- highest tag ever given, never lowered
 	passes            INTEGER NOT NULL DEFAULT 0,

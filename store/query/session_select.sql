@@ -11,5 +11,5 @@ SELECT
 	rent_paid, rent_coverable, rent_removable, rent_queued, rent_messages, rent_price, rent_grew_at,
 	explicit_flush, overflow_at, overflow_pass, overflow_tokens,
 	last_pass_at, updated_at, project,
-	tail_text, tail_files, tail_inputs, tail_results
+	tail_text, tail_files, tail_inputs, tail_results, limit_tokens
 FROM sessions

@@ -7,13 +7,13 @@ INSERT INTO sessions (
 	binds, preamble, agent, lost_blocks, lost_tokens,
 	gauge_of, gauge_tokens, gauge_own, gauge_base,
 	rent_paid, rent_coverable, rent_removable, rent_price, rent_queued, rent_messages, rent_grew_at,
-	raw_tokens, project, tail_text, tail_files, tail_inputs, tail_results
+	raw_tokens, project, tail_text, tail_files, tail_inputs, tail_results, limit_tokens
 )
 VALUES (
 	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
 	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
 	?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
-	?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51
+	?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52
 )
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	directory      = excluded.directory,
@@ -63,5 +63,6 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	tail_files     = excluded.tail_files,
 	tail_inputs    = excluded.tail_inputs,
 	tail_results   = excluded.tail_results,
+	limit_tokens   = excluded.limit_tokens,
 	explicit_flush = CASE WHEN ?18 THEN 0 ELSE explicit_flush END,
 	overflow_at    = CASE WHEN ?29 THEN 0 ELSE overflow_at END

@@ -154,7 +154,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 		return sessionPage{}, err
 	}
 	out.Timeline, out.Model = timelineOf(journal, prices, row.Gauge.Base), format.Clean(row.Provider+"/"+row.Model)
-	out.Panel = storedPanel(row, journal, prices)
+	out.Panel = storedPanel(row, journal)
 	about := make(map[int]string)
 	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
 		out.Kept, out.Panel = keptPieces(st.KeptUnits), panelOf(st)
@@ -186,8 +186,8 @@ func panelOf(st schema.SessionStatus) *schema.Panel {
 }
 
 // storedPanel returns the panel of a session that no host knows. The host would also know the facts.
-func storedPanel(row store.SessionSummary, journal []store.PassRow, limits models.LimitsRow) *schema.Panel {
-	st := schema.SessionStatus{InputTokens: row.PromptTokens, ContextTokens: limits.ContextTokens}
+func storedPanel(row store.SessionSummary, journal []store.PassRow) *schema.Panel {
+	st := schema.SessionStatus{InputTokens: row.PromptTokens, ContextTokens: row.LimitTokens}
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
 	}

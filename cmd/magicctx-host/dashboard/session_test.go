@@ -70,9 +70,9 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 		t.Errorf("the panel is %+v", p)
 	}
 	// Without a host, the journal says how full the prompt is.
-	row := store.SessionSummary{SessionRow: store.SessionRow{PromptTokens: 32_000, Gauge: store.GaugeState{Base: 2000}}}
+	row := store.SessionSummary{SessionRow: store.SessionRow{PromptTokens: 32_000, LimitTokens: 64_000, Gauge: store.GaugeState{Base: 2000}}}
 	journal := []store.PassRow{{WireTokens: 15_000, BaselineTokens: 5000, Usage: &store.Usage{CacheRead: 32_000}}, {}}
-	if p := storedPanel(row, journal, models.LimitsRow{ContextTokens: 64_000}); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
+	if p := storedPanel(row, journal); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
 		t.Errorf("the stored panel is %+v", p)
 	}
 	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the

@@ -933,7 +933,7 @@ export interface SessionStatus {
   contextTokens: number
   /**
    * limitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time at which we
-   * learned it, in Unix ms.
+   * learned it from a prompt, in Unix ms, or 0.
    */
   limitSource?: LimitSource
   limitAt?: number
