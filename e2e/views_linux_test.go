@@ -339,8 +339,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request adds a message of 500 words, and returns the duration of its pass. A fast model needs as long as the
-// pause here.
+// request adds a message of 500 words, and returns the duration of its pass. The pause
+// before it imitates the answer of a fast model.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)

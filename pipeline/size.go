@@ -173,8 +173,9 @@ func measurementOf(key string, tokens int) string { return key + "/" + strconv.I
 // The result is in provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// The refused prompt had at least limit tokens, the model's limit, and at least named tokens, the size in the
-// provider's error. 0 is unknown. The result is in provider tokens per token of the host's count.
+// refused corrects size and g after the provider has refused the prompt as too long. The prompt had at least limit
+// tokens, which is the model's limit. It had at least named tokens, which is the size in the provider's error. Either
+// is 0 if it is unknown. The result is in provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real

@@ -182,7 +182,7 @@ func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	}
 }
 
-// A client must not occupy the memory of an unfinished frame for ever.
+// If the rest of a frame never comes, the connection ends, so that the frame does not keep its memory.
 func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logBuffer{}

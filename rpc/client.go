@@ -26,7 +26,7 @@ type Client struct {
 	lastID  atomic.Uint64
 	ready   chan struct{}
 
-	// mu guards closed, and holds back wg.Go while Close sets closed.
+	// mu guards closed, and ensures that no wg.Go begins after Close has set it.
 	mu     sync.Mutex
 	closed bool
 	wg     sync.WaitGroup // counts the writer and the handlers of requests

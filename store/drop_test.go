@@ -35,8 +35,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	}
 }
 
-// Fixed bug: after a pass that found the database locked, a drop was stored without its unit. If the unit was then
-// lost, the drop waited for a tag that no unit had.
+// Fixed bug: a pass could not store a new unit, because the database was locked. A later drop of the unit was stored
+// without the unit. If the host was then killed, the stored drop named a tag that no unit had.
 func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

@@ -12,8 +12,8 @@ import (
 // from a model is about as long.
 const extractSpan = 40
 
-// Extract writes compartments without a model from the raw messages: the user's sentences, decisions, files,
-// commands, errors and commits. They cover exactly the chunk, and say that no model has written them. Extract
+// Extract uses no model. It fills compartments with the user's sentences, decisions, files, commands, errors and
+// commits from the raw messages. The compartments cover exactly the chunk, and say that no model has written them. Extract
 // succeeds for every chunk, and depends only on the arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment

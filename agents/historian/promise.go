@@ -142,7 +142,7 @@ var (
 	})
 )
 
-// "* 3" chooses a sentence, and "* open 12 done [45]" closes an earlier promise.
+// "* 3" chooses sentence 3 of the question. "* open 12 done [45]" closes promise 12, because of message 45.
 func (d *Draft) parseItems(text string) {
 	for _, line := range bullets(text) {
 		line = strings.ToLower(line)

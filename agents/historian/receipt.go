@@ -85,7 +85,7 @@ func missingLine(missing []Anchor) string {
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by their last element: a unique one is enough to name its file.
+	// bases counts the paths of the range by their last element. If an element is unique, it is enough to name its file.
 	bases map[string]int
 }
 

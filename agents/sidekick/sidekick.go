@@ -23,7 +23,7 @@ type Job struct {
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
 	Models  []string
 	Timeout time.Duration // of all questions together
-	// Search returns the best results of some searches, each once.
+	// Search runs one search for each query, and returns the best results without repetitions.
 	Search func(ctx context.Context, queries []string) ([]Hit, error)
 	// Progress is called before each question, with the number of results and the usage so far.
 	Progress func(results int, used ask.Usage)

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A person should wait no longer than this for the report that the host does not answer. status waits 5 s for
-// the host. doctor waits 3 s more for a program that prints its version.
+// A person should wait no longer than this for the report that the host does not answer. The command status waits 5 s
+// for the host. The command doctor waits 8 s: 5 s for the host, and 3 s for a program that prints its version.
 const explainLimit = 20 * time.Second
 
 type told struct{ out, err string }

@@ -37,7 +37,7 @@ export interface Step {
   results?: PiMessage[]
 }
 
-/** The dialect in which Pi speaks to the provider of a converter. Pi does not support the other converters here. */
+/** By converter of the AI SDK: the dialect that Pi uses for the same provider. Pi has none for the other converters. */
 const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat">> = {
   anthropic: "anthropic",
   vertex: "anthropic",

@@ -226,7 +226,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 	}))
 }
 
-// memoriesTaken holds the memories of fill as the import must store them.
+// memoriesTaken lists the memories that the import must store from the rows that (*machine).fill has written.
 var memoriesTaken = []string{
 	"git:1 CONSTRAINTS Pi stores JSONL active true 90 agent opencode/ses_9 7 11 12 13 0 0",
 	"git:1 NAMING archived name archived false 50 historian / 1 11 12 13 0 0",

@@ -17,7 +17,8 @@ type attachment struct {
 
 var attached = session.NewLastingSlot[attachment]()
 
-// Attach keeps a text for the session's next prompt, in place of an earlier text. The text may quote strangers.
+// Attach keeps a text for the session's next prompt, in place of an earlier text. The text may
+// hold words that the user has not written, for example the output of a tool.
 // If end is not nil, it is called when the prompt comes or when another text replaces this one. The caller
 // holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {

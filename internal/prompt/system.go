@@ -212,7 +212,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	state = row.System
 	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If no prompt is stored although there were passes, their requests were sent without the guidance.
+	// If no prompt is stored after several passes, their requests had no guidance. So the first prompt with guidance is a change.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.DateIn(system[0])

@@ -304,9 +304,9 @@ func (s *fakeShim) measure(c *conversation) {
 	}
 }
 
-// Some traces begin in the middle of a session, or record a second harness of the same host. The bug: they were
-// replayed without a window and without a history, and showed no busts where the session had three. Each pass
-// of the replay must decide as the recorded host did.
+// Some traces begin in the middle of a session, or record a second harness of the same host. The bug: the
+// replay of such a trace knew no window and no history. For example, it showed no bust where the session had three.
+// Each pass of the replay must decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)

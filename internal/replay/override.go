@@ -24,7 +24,7 @@ func Profiles() []string {
 // The answers come at their recorded places, so agentTimeout is long.
 const agentTimeout = 24 * time.Hour
 
-// A session without a parent gets this one if the mode needs a parent.
+// A session without a parent gets this parent if it is replayed as a subagent.
 const replayedParent = "ses_replayed"
 
 // overrides change a trace as if it had been recorded in another mode, or with another profile or window.

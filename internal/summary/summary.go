@@ -74,7 +74,7 @@ func stateOf(s *session.Session) *state { return states.Of(s) }
 // (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
 const stepsBetween = 8
 
-// consider checks in the background whether a run should begin, unless none can be needed now.
+// If a run may be needed now, consider checks in the background whether it should begin.
 func (h *Historian) consider(ps *pass.Pass) {
 	s := ps.Session
 	if !h.summarises(ps) {

@@ -46,7 +46,7 @@ func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	}
 }
 
-// An opened session shows what matters at each size, and no line is wider than the terminal.
+// At each size of the terminal, an opened session shows the texts of the table, and no line is too wide.
 func TestOpenedSessionFits(t *testing.T) {
 	v := heardTwice()
 	v.Choice.Opened = nameOf(v.Status.Sessions[0])

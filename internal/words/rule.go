@@ -27,7 +27,7 @@ var rules = map[string]string{
 	"empty shells":           "A message of the model of which nothing is left.",
 }
 
-// If no rule is known, kinds says why a piece has changed.
+// kinds says why a piece has changed, by the kind of its edit, for edits that name no rule.
 var kinds = map[string]string{
 	"":         "It belongs to a piece that was taken away.",
 	"compress": rules["old text"],

@@ -9,7 +9,7 @@ type Pile struct {
 	Reclaimable int
 	// Live is the size in tokens of all active units, including tool arguments.
 	Live int
-	// Oldest lists the first units of the pile.
+	// Oldest lists the oldest units of the pile, at most maxOldest.
 	Oldest []Unit
 }
 

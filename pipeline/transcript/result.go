@@ -61,7 +61,7 @@ func (r *toolResult) readContent(path string, content json.Value, media map[stri
 	return true
 }
 
-// A result without a call becomes a part. A provider may give the same id to two calls of one answer, so each
+// A result without a call becomes a part of the kind Other. A provider may give the same id to two calls of one answer, so each
 // result is attached to one call only.
 func attach(parts []Part, results []toolResult) []Part {
 	for i := range parts {

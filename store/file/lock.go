@@ -12,8 +12,8 @@ import (
 // On Windows the lock covers the first byte of the file, and other processes cannot read that byte.
 const pidOffset = 1
 
-// takeLock never removes the lock file. Otherwise one process could wait for the removed file while another creates a
-// new one, and both would believe that they hold the lock.
+// takeLock never removes the lock file. Otherwise one process could open the file just before its removal and lock it,
+// while another process creates and locks a new file. Both would believe that they hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()

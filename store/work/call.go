@@ -88,7 +88,7 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 	return id, nil
 }
 
-// SetStopped stores why the budget has refused a call, as a JSON object, until the next reserved call.
+// SetStopped stores, as a JSON object, why the budget has refused a call of w. The next reserved call of w removes it.
 func (s *Calls) SetStopped(ctx context.Context, w Work, stop string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error { return setStopped(tx, w, stop) })
 	if err != nil {

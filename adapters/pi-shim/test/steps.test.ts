@@ -106,7 +106,7 @@ test("flattening is the reverse of joining, for any order of messages", () => {
   }
 })
 
-// The host also reads Pi's session files itself. It must find the same steps there, with the same keys.
+// The host also reads Pi's session files. It must find the same steps as the shim, with the same keys.
 const vectors = JSON.parse(readFileSync(`${repository}/internal/rawhistory/testdata/pi-steps.json`, "utf8")) as Array<{ name: string; messages: Message[]; steps: Array<[string, number]> }>
 
 for (const { name, messages, steps } of vectors) {

@@ -46,7 +46,7 @@ var pagePolicy = func() string {
 }()
 
 // Write writes a summary as one HTML page without external files. The size of a session's drawing is bounded.
-// The values for the mouse pointer take about 70 bytes per pass.
+// The numbers that the page shows at the mouse pointer take about 70 bytes per pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy
