@@ -83,8 +83,8 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 		isWrapUp = running.Kind == summary.KindWrapUp
 		isRecomp = isRecomp || !isWrapUp
 	}
-	return pageOf("magicctx", "", slices.DeleteFunc(slices.Clone(mainChoices), func(c schema.Choice) bool {
-		return c.Arguments == "cancel" && (c.Command == summary.CommandWrapUp && !isWrapUp || c.Command == summary.CommandRecomp && !isRecomp)
+	return pageOf("magicctx", "", slices.DeleteFunc(slices.Clone(mainChoices), func(choice schema.Choice) bool {
+		return choice.Arguments == "cancel" && (choice.Command == summary.CommandWrapUp && !isWrapUp || choice.Command == summary.CommandRecomp && !isRecomp)
 	})...), err
 }
 
