@@ -459,8 +459,12 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 
 // Defect C6 (docs/defects.md): a new date and another change together cost only one bust.
 func TestDefectC6DateChangesTogetherWithAnotherChange(t *testing.T) {
-	h := turn(t)
+	h := newHarness(t)
+	h.user("u1", "find it")
+	h.pass()
 	h.ask("A\nToday's date: 1")
+	h.tool("a1", found, "tool-calls", 1000)
+	h.pass()
 	if got := h.ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
 		t.Errorf("the date stayed behind: %q", got)
 	}
