@@ -54,7 +54,7 @@ func testDream(t *testing.T, h schema.Harness) {
 	w.prompt(a, session, "And now?")
 	w.wantExtended(session)
 	w.sees(a, "After the dream", "The zebra is called Z.")
-	if rows := w.spent().Rows; len(rows) != 1 || rows[0].Agent != "dreamer" || rows[0].Calls != 1 || rows[0].Memories != 1 || rows[0].Money <= 0 {
+	if rows := w.spent().Rows; len(rows) != 1 || rows[0].Agent != "dreamer" || rows[0].Calls != 1 || rows[0].Changes != 1 || rows[0].Money <= 0 {
 		t.Errorf("spend: %+v", rows)
 	}
 	if undone := w.hostSays("memory", "restore", "--run", "1", "--project", w.project); !strings.Contains(undone, "Our zebra is called Z.") {
@@ -64,10 +64,10 @@ func testDream(t *testing.T, h schema.Harness) {
 
 type spending struct {
 	Rows []struct {
-		Agent                         string
-		Calls, Memories, Compartments int
-		Findings                      int
-		Money                         float64
+		Agent                                  string
+		Calls, Changes, Memories, Compartments int
+		Findings                               int
+		Money                                  float64
 	}
 	Runs []struct{ Text string } // the finished runs of the dreamer
 }

@@ -185,7 +185,7 @@ func (w *week) wantEnd() {
 	}
 	money, calls, changes := 0.0, 0, 0
 	for _, row := range w.spent().Rows {
-		if money, calls, changes = money+row.Money, calls+row.Calls, changes+row.Memories; row.Agent != "dreamer" {
+		if money, calls, changes = money+row.Money, calls+row.Calls, changes+row.Changes; row.Agent != "dreamer" {
 			w.t.Errorf("%s has asked, too", row.Agent)
 		}
 	}
