@@ -104,7 +104,7 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 	}
 }
 
-// OpenCode asks the model for titles, and for the summary of its own compaction. The plugin must not change
+// OpenCode also asks the model for titles, and for a summary when it compacts. The plugin must not change
 // these requests.
 func ownRequests(w *world, a agent.Agent) string {
 	oc := a.(*agent.OpenCode)

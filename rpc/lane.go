@@ -61,8 +61,8 @@ func (l *lanes) submit(key laneKey, c *call) error {
 // maxFreeWorkers bounds how many workers of one connection wait for a lane.
 const maxFreeWorkers = 4
 
-// work is a worker of a connection. It runs lanes, first that of key. A new goroutine would grow its stack in each pass, which
-// takes 5 % of the host's time for the pass.
+// work is a worker of a connection. It runs lanes, first the lane of key. A new goroutine would grow its stack in each
+// pass, and perf shows that this takes 5 % of the host's time.
 func (l *lanes) work(key laneKey, c *conn) {
 	for {
 		l.run(key)

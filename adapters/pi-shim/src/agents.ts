@@ -102,7 +102,7 @@ class Pi {
     })
   }
 
-  /** Returns the error output of the process or, if there is none, how the process ended. */
+  /** Returns the error output of the process. If there is none, returns how the process ended. */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))

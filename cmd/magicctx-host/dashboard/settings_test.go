@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// Nobody can use the page to find out what other directories hold.
+// The page must not reveal the content of other directories.
 func TestSettingsNameTheirFile(t *testing.T) {
 	s := serve(t).enter()
 	home, known, other := t.TempDir(), t.TempDir(), t.TempDir()
