@@ -63,8 +63,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function that becomes true more steps after the n-th bust. Its argument is the size of a
-// prompt. A prompt that is smaller than the one before means a bust.
+// relievedTimes returns a function of the prompt's size. It returns true after n busts and `more` further steps. If a
+// prompt is smaller than the one before, there was a bust.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {

@@ -176,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// Until the request with index effect, all requests from the first with the unit must show the unit. From that request
-// on, none may.
+// effect is the index of the first request without the unit. All requests before it must contain the unit, from the
+// first that does.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

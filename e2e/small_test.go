@@ -23,7 +23,7 @@ var shorts = []shortCase{
 	{name: "a revert", test: revert},
 	{name: "a fork", test: fork},
 	{name: "an abort of the answer", test: abortAnswer},
-	{name: "an abort of a tool", test: abortTool, unsent: 1}, // Pi plans a request with the result, but does not send it
+	{name: "an abort of a tool", test: abortTool, unsent: 1}, // Pi prepares a request with the result, but does not send it
 	{name: "the OpenAI dialect", test: openAI},
 	{name: "arguments that do not parse", test: badArguments},
 }

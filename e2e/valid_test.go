@@ -54,7 +54,7 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// Each call must have its result in the next message, and each result its call in the last message. The ids of calls
+// Each call must have its result in the next message, and each result its call in the message before. The ids of calls
 // must be unique.
 func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()

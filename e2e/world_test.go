@@ -114,7 +114,7 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch starts the harness. It ends with the test, or with stop. In Pi, only limits, prices and environment of the
+// launch starts the harness, which ends with the test or with stop. In Pi, only limits, prices and environment of the
 // options are used.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()

@@ -57,7 +57,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	}
 }
 
-// In the user's home, the user can change and delete every file, even during an installation by root.
+// After an installation by root, all new files in the user's home must belong to the user.
 func TestRootInstallLeavesFilesOfTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install for another user")

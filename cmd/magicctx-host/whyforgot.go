@@ -20,7 +20,7 @@ type whyForgotCmd struct {
 	JSON bool     `help:"Print JSON."`
 }
 
-// Among so many hits, why-forgot prefers one that contains the user's exact words.
+// Of this number of hits, why-forgot takes the first that contains the user's exact words.
 const candidates = 20
 
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {

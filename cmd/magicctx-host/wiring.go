@@ -65,7 +65,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	}, nil
 }
 
-// When the harness starts, it waits for the search for conflicts, which reads files of the project.
+// The harness waits at its start until this search has read the project's files, so the search must be short.
 const conflictsTimeout = 500 * time.Millisecond
 
 // The returned function looks for conflicts, as doctor and install do, and returns them as warnings. If it finds

@@ -27,7 +27,7 @@ func (o *OpenCode) End() error {
 	return o.Stop()
 }
 
-// If a session has no title, OpenCode asks the model for one, which the script has no answer for.
+// If a session has no title, OpenCode asks the model for one.
 func (o *OpenCode) Begin(ctx context.Context) (string, error) {
 	s, err := o.CreateSession(ctx, opencodetest.NewSession{Title: cmp.Or(o.Title, "e2e")})
 	return s.ID, err

@@ -121,7 +121,7 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// ask records that the model's next answer asks to drop the tags from first to last.
+// ask records that the model's answer to the newest request asks to drop the tags from first to last.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
 // A turn has one prompt, and one answer for each call and for the end.
@@ -147,8 +147,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
-// tokens. If no choice of times achieves that, the money is 0: the run then stayed within the limit by a way that the
-// looker does not see.
+// tokens. If no choice of times achieves that, the money is 0: the looker does not see how the run stayed within the
+// limit.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

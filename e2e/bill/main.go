@@ -62,8 +62,8 @@ type options struct {
 	json, recall       bool
 	alone, unbounded   bool // whether to run two more variants: without the historian, and with an unlimited window
 	binding            bool
-	// Runs without magicctx cost the same at each price of cached tokens, except for the price itself. So each runs
-	// only once.
+	// played contains finished runs without magicctx. They send the same tokens at each price of cached tokens, so each
+	// runs only once.
 	played map[string]result
 }
 

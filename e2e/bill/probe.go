@@ -44,7 +44,7 @@ func (n needle) query() string {
 
 const searched = 8
 
-// After magicctx has added a reminder line, it adds none for some passes. So the user sends three prompts without a
+// For some passes after a reminder line, magicctx adds no other line. So the user first sends three prompts without a
 // question.
 const between = 3
 

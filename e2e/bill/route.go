@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// The provider's name says nothing, as with a gateway, so magicctx must derive the route from the model's id.
+// As with a gateway, the provider's name does not show the route, so magicctx must derive it from the model's id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )

@@ -51,7 +51,7 @@ type run struct {
 	// harness is OpenCode 1 or 2. source is the directory with OpenCode 2's source.
 	harness schema.Harness
 	source  string
-	root    string // If traces is set, magicctx records a trace for `magicctx-host replay` in this directory.
+	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
 	// If traces is set, magicctx records a trace for `magicctx-host replay` in this directory.
 	traces string
 	// If probes is true, the user asks about the needles after the last turn.

@@ -37,7 +37,7 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	if h != schema.HarnessPi { // this forgets the notice of the shim, which has looked for a host at its start
+	if h != schema.HarnessPi { // OpenCode loads the shim before the first prompt, and the shim's first notice does not count
 		s.forgetNotices()
 	}
 	s.endures()

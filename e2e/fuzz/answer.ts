@@ -22,7 +22,7 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
   }
   const time = () => ({ start: world.machine.now(), end: world.machine.now() })
   add({ type: "step-start" })
-  const said: Block[] = [] // the blocks before the plugin changes them: the thinking is bound to these
+  const said: Block[] = [] // the blocks as the model wrote them; thinking is bound to them, even if the plugin changes them
   const shape = world.author.shape(kind, random)
   const running: Promise<void>[] = []
   // OpenCode runs a call while the model is still writing. Pi runs the calls after the end of the answer.
@@ -106,8 +106,8 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // A tool that the provider runs. The answer must also have a text, because in a fork the host recognises an answer by
-  // its texts and other calls. If it had neither, the fork would lose the answer's thinking (-seed 710001).
+  // Here, the provider itself runs the call. The answer must also have a text: in a fork, the host recognises an answer
+  // by its texts and other calls. If it had neither, the fork would lose the answer's thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()

@@ -41,7 +41,7 @@ export class Bindings {
     this.report = report
   }
 
-  /** The host's database is gone. Thinking whose binding is not in the database is lost for the host. */
+  /** Records that the host's database is gone. Thinking whose binding it does not contain is lost for the host. */
   databaseLost(): void {
     for (const bound of this.bound.values()) bound.isKnown = false
   }

@@ -161,10 +161,10 @@ export class Journal {
 export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
   // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass changes nothing, so its estimate must be near the sent size (tokens). In two other cases, the
-  // estimate may also be near the sent size. In a fork's first pass, the estimate includes the original's edits, which
-  // no request of the fork has shown. After the loss of the database, every first pass is similar (-seed 700231). In
-  // the second case, messages come back with their branch, or with the end of a summary.
+  // A steady pass changes nothing, so its estimate must be near the sent size (tokens). For two other kinds of pass,
+  // this may be true, too. The first pass of a fork includes the original's edits in its estimate. After the loss of
+  // the database, each session's first pass may do so (-seed 700231). In the second kind, messages come back with their
+  // branch, or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
   const isNear = (real: number) => {

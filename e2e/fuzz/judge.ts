@@ -106,7 +106,7 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** For a copy: how its original, or the original's original, last sent each message. */
+  /** If the session is a copy: how its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
   /** The size in bytes of the head that the original has sent. */
   private forkedHeadBytes = 0

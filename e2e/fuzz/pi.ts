@@ -53,7 +53,7 @@ export class PiPlugin {
     return this.keys.get(message) ?? ""
   }
 
-  /** Opens a session. For each, Pi calls the extension again. */
+  /** Opens a session. Pi calls the extension again for each session. */
   private async enter(id: string): Promise<void> {
     if (this.open?.id === id) return
     if (this.open) await this.emit("session_shutdown", { reason: "resume" })

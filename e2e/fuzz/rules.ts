@@ -103,7 +103,7 @@ export function structure(turns: readonly Turn[], model: Model): Hit[] {
   return hits
 }
 
-/** The model has not read the results after its newest answer. They must be sent. */
+/** The results after the newest answer must be sent, because the model has not read them yet. */
 export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
   if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has sent another message
   const asked = new Set<string>()

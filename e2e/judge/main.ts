@@ -60,7 +60,8 @@ function judgeBody(line: Line): Violation[] {
   const known = { has: () => true, get: () => ({ has: () => true }) } as never
   const evidence = { binds: line.binds ?? false, proofs: known, runs: [], ofCall: new Map<string, string[]>() }
   const found = checkBody(name, line.body, evidence)
-  // The releases of OpenCode 2 set this breakpoint. The beta sets a breakpoint after the user's newest prompt instead.
+  // In its releases, OpenCode 2 sets the breakpoint of this rule. The beta sets it after the user's newest prompt
+  // instead.
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 

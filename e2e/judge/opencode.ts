@@ -225,9 +225,7 @@ function renameCalls(all: Any[], rename: (id: string) => string): void {
   }
 }
 
-/**
- * Moves options from OpenCode's key to the package's key, and removes ids of items that the provider does not store.
- */
+/** In Mistral's API, the id of a call has nine letters or digits, and no user message may follow a tool message. */
 function forMistral(all: Any[]): Any[] {
   renameCalls(all, (call) => call.replaceAll(/[^a-zA-Z0-9]/g, "").slice(0, 9).padEnd(9, "0"))
   return all.flatMap((m, i) =>
@@ -254,8 +252,7 @@ function plantBreakpoints(all: Any[], to: Target): void {
 }
 
 /**
- * Moves options from OpenCode's key for the provider to the package's key. Removes the ids of items that the provider
- * does not store.
+ * Moves options from OpenCode's key to the package's key, and removes ids of items that the provider does not store.
  */
 function renamespace(all: Any[], to: Target): LanguageModelV3Message[] {
   const key = namespaceOf(to.npm)

@@ -1,5 +1,5 @@
-// The package of the old Node that runs Pi in tests has a command "node". npm puts it into node_modules/.bin, and would
-// then run all scripts of the repository with the old Node. So after npm ci, this file removes the command.
+// The pinned Node that runs Pi in tests has a command "node". npm puts it into node_modules/.bin, and would then run
+// all scripts of the repository with it. So after npm ci, this file removes the command.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 

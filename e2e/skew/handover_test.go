@@ -188,7 +188,7 @@ func (w *world) work(seats []process, midway func()) []session {
 		})
 	}
 	told.Wait()
-	midway() // if no session has come so far, midway was not called yet, and its caller waits for it
+	midway() // if no session has reached that point, call midway here, because a caller waits for it
 	for i := range all {
 		all[i].requests = w.requests(all[i].id)
 	}

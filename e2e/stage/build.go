@@ -30,8 +30,8 @@ type Product struct {
 	Pi pitest.Version
 }
 
-// Build builds the product from the repository in dir. If npm or the node_modules are missing, Build returns
-// ErrCannotBuild.
+// Build builds the product into dir. repo is the root of the repository. If npm or the node_modules are missing, the
+// error is ErrCannotBuild.
 func Build(ctx context.Context, repo, dir string) (Product, error) {
 	repo, err := filepath.Abs(repo)
 	if err != nil {

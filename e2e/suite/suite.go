@@ -21,8 +21,8 @@ const buildTimeout = 5 * time.Minute
 // missing is the reason why the tests cannot run on this machine. It is nil if they can.
 var missing error
 
-// Main is the body of TestMain. It calls build with an empty directory, runs the tests, and returns the exit code. If
-// build returns stage.ErrCannotBuild, Needs skips each test. In CI, the test fails instead.
+// Main is the body of TestMain. It calls build with a directory for the build, runs the tests, and returns the exit
+// code. If build returns stage.ErrCannotBuild, Needs skips each test. In CI, the test fails instead.
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {

@@ -84,7 +84,7 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	}
 }
 
-// The store records only the total cost of a project's runs. If two runs overlap, the cost of each is unknown.
+// A call does not record its run. If two runs overlap in a project, the cost of each is unknown.
 func TestTheMoneyOfOverlappingRunsIsUnknown(t *testing.T) {
 	s := serve(t).enter()
 	db := storetest.Open(t, s.dir)

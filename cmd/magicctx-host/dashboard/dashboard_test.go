@@ -136,7 +136,7 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// No data for: a page of another origin, another user of the machine, a used token, another host name (DNS rebinding).
+// A page of another origin, another user of the machine, a used token and another host name get no data.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -173,7 +173,7 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// Before a page of another origin sends the header, the browser asks the server with OPTIONS.
+	// Before a page of another origin sends the header Authorization, the browser asks the server with OPTIONS.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
@@ -199,7 +199,7 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	}
 }
 
-// Until the page has the secret, the answer makes the browser delete its cache and storage of this origin. Later, the
+// Until the token is used, the server makes the browser delete its cache and storage of this origin. After that, the
 // storage contains the secret, so the browser must keep it.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)

@@ -49,7 +49,8 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the prompt before and after the bust, for example "61k → 32k tokens", or only after it, if unknown.
+	// Size is the prompt before and after the bust ("61k → 32k tokens"), or only after it if the size before is
+	// unknown.
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest units that the bust dropped. More counts the other units, and MoreTokens is their total

@@ -36,7 +36,7 @@ type News struct {
 	Changed bool
 }
 
-// Until ctx ends, Follow calls tell with every news, never twice at the same time.
+// Until ctx ends, Follow calls tell with one News after the other.
 func (f Follower) Follow(ctx context.Context, tell func(News)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)

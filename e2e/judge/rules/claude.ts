@@ -104,7 +104,7 @@ const rolesAlternate: Check = ({ turns }) =>
 const contentIsNotEmpty: Check = ({ turns }) =>
   turns.flatMap((t, i) => (visible(t).length === 0 ? [{ where: `messages[${i}]`, detail: `a message of the ${t.role} without content`, key: t.role }] : []))
 
-/** No text may be blank, also not in a result that is a list. */
+/** No text may be blank, neither in a message nor in a result that is a list. */
 const textIsNotBlank: Check = ({ turns }) =>
   turns.flatMap((t, i) =>
     t.blocks.flatMap((b, j) => (b.type === "text" && isBlank(b.text) ? [{ where: `messages[${i}].content[${j}]`, detail: `a blank text of the ${t.role}: ${JSON.stringify(b.text)}`, key: t.role }] : [])),
