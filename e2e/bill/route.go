@@ -77,7 +77,8 @@ func billedBy(flag string, binding bool) (billed, error) {
 	return billed{}, fmt.Errorf("-route is %q, want anthropic or openai", flag)
 }
 
-// If a model has no fee for cache writes, the real catalogue contains no price for them. openaiConfig does the same.
+// If a model has no fee for cache writes, the real catalogue contains no price for them, so openaiConfig contains none,
+// either.
 func openaiConfig(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any {
 	model := func(name string) map[string]any {
 		return map[string]any{
