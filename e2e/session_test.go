@@ -176,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// effect is the index of the first request without the unit. All requests before it must contain the unit, from the
-// first that does.
+// The unit must be in each request from its first appearance to effect-1, and in none from effect on. effect is an
+// index.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

@@ -122,7 +122,7 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  // The plugin stores answers of earlier hosts in the state directory, so each call gets a new one.
+  // The plugin stores answers of earlier hosts in the state directory, so each call gets a new directory.
   const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
   const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")

@@ -151,7 +151,7 @@ func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	}
 }
 
-// The configuration file of the project, or its directory, is a link out of the project. install must refuse it.
+// The configuration file of the project, or its directory, is a link out of the project. install must not follow it.
 func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"file":      func(c *clone) { c.link(filepath.Join(c.home, "user.json"), "project/opencode.json") },

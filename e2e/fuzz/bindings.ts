@@ -47,8 +47,8 @@ export class Bindings {
   }
 
   /**
-   * Thinking that the original has lost stays lost in its copy, even if the prompt before it is again the one to which
-   * it is bound. For example, the original had switched to another agent and back (-seed 100167).
+   * Thinking that the original has lost stays lost in its copy. For example, the original has switched to another agent
+   * and back, so the prompt before the thinking is again the right one (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)

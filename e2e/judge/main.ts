@@ -60,8 +60,8 @@ function judgeBody(line: Line): Violation[] {
   const known = { has: () => true, get: () => ({ has: () => true }) } as never
   const evidence = { binds: line.binds ?? false, proofs: known, runs: [], ofCall: new Map<string, string[]>() }
   const found = checkBody(name, line.body, evidence)
-  // In its releases, OpenCode 2 sets the breakpoint of this rule. The beta sets it after the user's newest prompt
-  // instead.
+  // The rule breakpoint-newest applies to the releases of OpenCode 2. The beta sets its breakpoint after the user's newest
+  // prompt instead.
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 

@@ -1,6 +1,6 @@
-// Converts steps of OpenCode 2 to steps of Pi, because both harnesses send the same request for a conversation: the
-// shim of OpenCode 2 removes blank texts, as Pi does, and an update of the system prompt becomes a text of the user.
-// One difference is that OpenCode 2 sends the texts of a failed answer.
+// Converts steps of OpenCode 2 to steps of Pi, because both harnesses send the same request for a conversation. For
+// example, the shim of OpenCode 2 removes blank texts, as Pi does, and an update of the system prompt becomes a text of
+// the user. But OpenCode 2 also sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {

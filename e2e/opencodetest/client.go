@@ -225,7 +225,7 @@ type Event struct {
 	Properties json.Value `json:"properties"`
 }
 
-// Events returns when OpenCode has confirmed the subscription. The sequence ends with ctx, or when the caller leaves
+// Events returns when OpenCode has confirmed the subscription. The sequence ends when ctx ends, or when the caller leaves
 // its loop.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -1,6 +1,8 @@
 // The page follows the host, and connects again after a break.
 
-/** The first and the longest pause between attempts to connect, in ms. Each pause is twice as long as the last. */
+/**
+ * The first and the longest pause between attempts to connect, in ms. Each pause is twice as long as the one before.
+ */
 const firstPauseMS = 1000
 const longestPauseMS = 30_000
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// The host announces changes of sessions, but not the rest of a status, for example the warnings.
+	// The host announces changes of sessions. A request updates the rest of the status, for example the warnings.
 	refreshEvery = 5 * time.Second
 	retryEvery   = time.Second
 	// Several busy sessions would otherwise cause many reports a second.

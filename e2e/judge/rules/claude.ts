@@ -182,7 +182,7 @@ const newestThinkingStays: Check = ({ turns, thinks }, { binds, ofCall }) => {
   return given.filter((proof) => !there.has(proof)).map((proof) => ({ where: `messages[${last}]`, detail: `thinking that led to ${newest} is missing (${proof.slice(0, 24)})`, key: proof }))
 }
 
-/** The request must contain all blocks of a sequence of successive thinking blocks in order, or none of them. */
+/** If several thinking blocks follow each other, the request must contain all of them in order, or none. */
 const runsAreWhole: Check = ({ turns }, { binds, runs }) => {
   const place = new Map<string, { run: string[]; at: number }>()
   for (const run of runs) for (const [at, proof] of run.entries()) place.set(proof, { run, at })
