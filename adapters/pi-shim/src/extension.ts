@@ -29,8 +29,8 @@ const lastMS = 500
 const warmSeconds = 30 * 60
 
 /**
- * Pi calls the extension again for each session. All handlers but the first two do nothing until a session has
- * started.
+ * Pi calls the extension again for each session. Until session_start has run, the handlers after the first two do
+ * nothing.
  */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
@@ -142,9 +142,7 @@ export function handlers(pi: Pi) {
       instance?.prompt.end()
     },
 
-    /**
-     * If Pi refreshes the cached prefix of an idle session, the host learns that the prefix lives longer than usual.
-     */
+    /** If Pi refreshes the cached prefix of an idle session, the host learns how long the prefix lives. */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {
         if (action === "warm" && ctx.isIdle()) instance.keepsWarm(warmSeconds)
