@@ -7,10 +7,7 @@ import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
 /** How long a process of Pi may take to end, in ms, after its last event or after a signal. */
 const graceMS = 2_000
-/**
- * Longer lines of the output, in bytes, are skipped. Pi 0.74 writes a line with the whole message for each piece of an
- * answer.
- */
+/** Longer lines of the output, in bytes, are skipped: Pi 0.74 writes the whole message for each piece of an answer. */
 const longestLine = 16 << 20
 const longestError = 2_000
 

@@ -28,10 +28,7 @@ const lastMS = 500
 /** Pi keeps the prefix of an idle session in the provider's cache for this time. */
 const warmSeconds = 30 * 60
 
-/**
- * Pi calls the extension again for each session. Until session_start has run, the handlers after the first two do
- * nothing.
- */
+/** Pi calls the extension for each session. Before session_start, the handlers after the first two do nothing. */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
   let hasRegistered = false

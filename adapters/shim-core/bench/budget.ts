@@ -35,7 +35,7 @@ interface Figures {
   wholeP50: number
   wholeP95: number
   /**
-   * The number of passes during which no other process used the core. If it is too small, p50 and p95 are undefined.
+   * The number of passes during which no other process used the core. If there are too few, p50 and p95 are undefined.
    */
   undisturbed: number
   undisturbedP50: number | undefined

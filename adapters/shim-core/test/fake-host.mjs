@@ -54,7 +54,7 @@ function textPath({ text, parts, message }) {
   return message ? first(message.content, "/message/content") : first(parts, "/parts")
 }
 
-/** Holds arrays as a host does, and tags the text of each message. */
+/** Stores arrays as a host does, and tags the text of each message. */
 function transform({ session, base, keep }, tail) {
   const held = sessions.get(session)
   if (base !== 0 && held?.revision !== base) return { error: { code: -32010, message: "resync" } }

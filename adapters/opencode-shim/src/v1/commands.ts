@@ -29,8 +29,8 @@ export function register(config: Config, { commands, agents }: InitializeResult)
   config.agent ??= {}
   for (const { name, description, prompt, model, tools, steps } of agents) {
     config.agent[name] = {
-      // In the mode "subagent", the task tool would offer the agent to the model. OpenCode's own hidden agents use the
-      // mode "primary", too.
+      // In the mode "subagent", the task tool would offer the agent to the model. OpenCode's hidden agents are
+      // "primary", too.
       mode: "primary",
       hidden: true,
       description,

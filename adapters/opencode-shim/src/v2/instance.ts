@@ -74,9 +74,7 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /**
-   * Runs `work` after all earlier work of the session: after an interrupt, OpenCode does not wait for a running hook.
-   */
+  /** Runs `work` after earlier work of the session: after an interrupt, OpenCode does not wait for a running hook. */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {

@@ -83,10 +83,9 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // Tools that are registered after the first request would change the whole prefix, so earlier tools are registered
-    // now.
+    // Tools that are registered after the first request would change the whole prefix, so earlier tools come first.
     register(instance, instance.recall(), true)
-    // The first request waits here. If it were sent before the host answers, the next pass would change the whole
+    // The first request waits here. If it were sent before the host's answer, the next pass would change the whole
     // prefix.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known

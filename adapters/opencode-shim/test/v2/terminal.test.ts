@@ -17,8 +17,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /**
- * Waits for the terminal's commands. On a busy machine, the fake host may answer after the terminal has asked for news,
- * so the terminal is made to ask again.
+ * Waits for the commands. On a busy machine, the fake host may answer after the terminal's question for news, so an
+ * event makes the terminal ask again.
  */
 async function registered(terminal: FakeTerminal): Promise<void> {
   for (let ms = 0; terminal.commands.size < 2; ms += 5) {
