@@ -29,7 +29,7 @@ await build({
   bundle: true,
   format: "esm",
   platform: "node",
-  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // vscode-jsonrpc is CommonJS that loads Node's modules; OpenCode 2 provides the others
+  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // CommonJS that loads Node's modules; OpenCode 2 provides the others
   sourcemap: "inline",
   define: { shimVersion: '"test"', repository: JSON.stringify(join(here, "..")) },
 })

@@ -40,7 +40,7 @@ if (!process.env[logsCollections]) {
   process.exit(status ?? 1)
 }
 
-/** Stderr, opened to be read. */
+/** Stderr is the file of the engine's log. Here it is opened again, to be read. */
 const collections = openSync("/dev/stderr", "r")
 
 function text(file: number, from: number): string {
@@ -153,7 +153,7 @@ interface Figures extends Kinds<Quantiles> {
 interface Quantiles {
   p50: number
   p95: number
-  /** The mean of the samples. */
+  /** The mean of `gc` in the samples. */
   gc: number
   /** The median CPU time of this thread. */
   onCore: number

@@ -27,8 +27,8 @@ const info = {
 // answers a user message with the agent of that message.
 const userInfo = { ...info, agent: all }
 
-// The host does not read the content of such a part, for example step-start. It must count the part, because patches
-// address parts by their index.
+// The host reads no content of some parts, for example step-start. It counts them, because patches address parts by
+// index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })

@@ -140,7 +140,7 @@ class Pi {
   }
 }
 
-/** Lines that are too long are skipped. */
+/** Calls `take` for each line of the stream. Lines of more than longestLine bytes are skipped. */
 export function lines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let pieces: Buffer[] = []
   let length = 0

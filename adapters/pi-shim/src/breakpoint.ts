@@ -20,7 +20,7 @@ interface Payload {
   messages: Sent[]
 }
 
-/** A request may carry this many breakpoints. */
+/** A request may have this many breakpoints. */
 const most = 4
 
 /**

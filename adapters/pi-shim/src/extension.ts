@@ -28,7 +28,7 @@ const lastMS = 500
 /** Pi keeps the prefix of an idle session in the provider's cache for this time. */
 const warmSeconds = 30 * 60
 
-/** Pi calls the extension for each session. Before session_start, the handlers after the first two do nothing. */
+/** Pi calls the extension for each session. Before session_start has run, only session_shutdown does something. */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
   let hasRegistered = false
@@ -129,7 +129,7 @@ export function handlers(pi: Pi) {
       tell("model_select", ctx, { model: nameOf(model) })
     },
 
-    /** A retry may follow the end of a run. */
+    /** After this event, Pi may still retry. */
     agent_end(_: unknown, ctx: Context): void {
       tell("agent_end", ctx)
     },

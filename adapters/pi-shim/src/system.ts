@@ -51,7 +51,7 @@ export class RunPrompt {
     // answer was forced on the run, Pi already uses it for the whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
-    this.options = undefined // the next pass uses Pi's copy of the options
+    this.options = undefined // for the next pass, Pi has a copy of the options
     if (options?.forceSystemPrompt === undefined || answer === undefined) return
     options.forceSystemPrompt = answer
     this.forced = { theirs: question, ours: answer }

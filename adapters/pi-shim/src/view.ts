@@ -3,7 +3,7 @@ import type { UI } from "./pi.ts"
 
 /** Each key scrolls by this number of rows. */
 const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
-/** If other keys closed the view, it would swallow the first key of the user's next prompt. */
+/** Only these keys close the view, so that it does not swallow the first key of the user's next prompt. */
 const closing = ["\x1b", "q", "\r", "\n", "\x03"]
 
 /**

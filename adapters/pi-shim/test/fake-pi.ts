@@ -153,7 +153,7 @@ export class FakePi {
     return { messages: result?.messages ?? clones, isTouched: result !== undefined }
   }
 
-  /** A request whose answer has reached Pi. */
+  /** A request that the provider has answered. */
   async pass(messages: Message[]): Promise<Message[]> {
     const { messages: wire } = await this.request(messages)
     await this.emit("after_provider_response", { status: 200, headers: {} })

@@ -34,9 +34,7 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /**
-   * The number of passes during which no other process used the core. If there are too few, p50 and p95 are undefined.
-   */
+  /** How many passes had the core for themselves. If there were too few, p50 and p95 are undefined. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined

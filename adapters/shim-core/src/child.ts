@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * If true, the child keeps this process alive until stop is called, and gets its own process group. Some harnesses
-   * exit when their event loop is empty: without the child, they would exit while a hook waits. And the terminal's
-   * Ctrl-C reaches the harness's whole group.
+   * If true, the child keeps this process alive until stop is called. Some harnesses exit when their event loop is
+   * empty: without the child, they would exit while a hook waits. The child also gets its own process group, because
+   * the terminal's Ctrl-C reaches the harness's whole group.
    */
   readonly keepsAlive: boolean
 }

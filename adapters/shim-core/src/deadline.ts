@@ -1,6 +1,5 @@
 import { asError, type Pending } from "./connection.ts"
 
-/** A call missed its deadline. */
 export class DeadlineExceeded extends Error {
   override name = "DeadlineExceeded"
 }

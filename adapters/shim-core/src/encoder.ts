@@ -82,8 +82,8 @@ export class DeltaEncoder {
   }
 
   /**
-   * Like reset, but also replaces the messages with digests, because arrays are large. A digest still shows whether a
-   * message has changed.
+   * Like reset, but also replaces the snapshots with digests, which are small. A digest still shows whether a message
+   * has changed.
    */
   forget(key: MessageKey): void {
     this.#former = this.last(key).condensed()

@@ -31,7 +31,7 @@ export interface Opening {
   close(): void
 }
 
-/** How long calls wait for any bytes of the host after a missed deadline, in ms. */
+/** After a missed deadline, calls wait this long for any bytes of the host, in ms. Then they fail. */
 const awaitBytesMS = 250
 /** If a call was running in this many hosts when they ended, it is not sent again, because it may have ended them. */
 const mostHosts = 2
@@ -41,8 +41,8 @@ const mostLosses = 4
 const longestUnread = 16 << 20
 
 /**
- * The host for a shim. The supervisor runs the process, and this class makes the calls. If a host dies, its waiting
- * calls are sent again to the next host, until their deadlines.
+ * The interface of a shim to the host. The supervisor runs the process, and this class makes the calls. If a host dies,
+ * its waiting calls are sent again to the next host, until their deadlines.
  *
  * If the host is down, calls fail soon, before their own deadlines. The supervisor tries to reach the host in the
  * background, and also with every call.
@@ -122,7 +122,7 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // A queued call was sent on a newer connection, which may be lost now.
+        // If the call was queued, it was sent on a newer connection, which may be lost now.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
@@ -170,7 +170,7 @@ export class Host {
     return directory.result
   }
 
-  /** Sends as soon as there is a connection, in order. */
+  /** Sends a message as soon as there is a connection. Messages are sent in order. */
   #queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
     if (this.#supervisor.isStopped) return Promise.reject(new Error(this.trouble))
     return this.#supervisor.isDown ? this.#attempt(send, deadline, signal) : bounded(this.#outbox.add(send), deadline, signal)

@@ -48,7 +48,6 @@ export class LastArray {
   }
 }
 
-/** A digest of a message. */
 class Digest {
   private readonly text: string
 
@@ -99,7 +98,7 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
     const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
     ;(isRemoved ? removed : inside).push({ ...op, path })
   }
-  // The parts may have another order now. The last part must be removed first.
+  // Each removal moves the parts after it, so the last part is removed first. The parts may have another order now.
   removed.sort((a, b) => b.path[1]!.index - a.path[1]!.index)
   return [...inside, ...removed, ...appended]
 }

@@ -24,7 +24,7 @@ export interface PassOf {
   model?: Model
 }
 
-/** How a pass has changed the messages: by the host's answer, by the still fitting part of the last one, or not. */
+/** How a pass has changed the messages: by the host's answer, by parts of earlier answers that still fit, or not. */
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**

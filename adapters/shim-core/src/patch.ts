@@ -102,9 +102,7 @@ function put({ target, name }: Write, value: unknown): void {
   else target[name] = value
 }
 
-/**
- * Returns the write of one operation. The earlier writes on the message are only planned, so writeOf uses their values.
- */
+/** Returns the write of one operation. Earlier writes on the message are only planned, so writeOf uses their values. */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1
   let above: Container | undefined
@@ -153,7 +151,7 @@ function container(value: unknown, path: readonly Segment[]): Container {
   return value as Container
 }
 
-/** True if the value can be a member of a message. A function, for example toString, is inherited by the object. */
+/** True if a message can contain the value. A function, such as toString, is a member that each object inherits. */
 function isJSON(value: unknown): boolean {
   return value !== undefined && typeof value !== "function"
 }

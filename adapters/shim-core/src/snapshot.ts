@@ -10,7 +10,7 @@ export function snapshot(value: unknown): unknown {
 
 /**
  * True if the value is the same JSON as the value from which the snapshot `was` was made. Another order of members is a
- * difference, because the wire has the same order.
+ * difference, because the order on the wire would change, too.
  */
 export function isSame(was: unknown, value: unknown): boolean {
   return was === value || isEqual(was, value) // short, so that an engine inlines it
@@ -29,7 +29,7 @@ function areSame(was: unknown[], values: object): boolean {
 }
 
 /**
- * An object, as a list of names and a list of values. With an object instead of the lists, each comparison would look
+ * The snapshot of an object, as a list of names and a list of values. If it were an object, each comparison would look
  * up members by name, which is often slow: the comparison of a session took twice as long in about half of all
  * processes (Bun 1.3).
  */

@@ -18,8 +18,8 @@ export function askStatus(host: Host, harness: Harness, session: string): Promis
 }
 
 /**
- * Asks the host to send the status of a session after each pass and its answer. `followed` contains the sessions for
- * which the host was asked on each connection. Returns true if the host was asked now.
+ * Asks the host to send the status of a session after each pass and its answer. `followed` stores the sessions, so that
+ * the host is asked once for each connection. Returns true if the host was asked now.
  */
 export function followStatus(host: Host, harness: Harness, session: string, followed: Set<string>): boolean {
   const key = `${host.generation} ${session}`

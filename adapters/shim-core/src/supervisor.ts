@@ -8,7 +8,7 @@ const firstDelayMS = 50
 const longestDelayMS = 5_000
 /** If a host has run for this long, in ms, the first restart after its end comes soon. */
 const provenMS = 1_000
-/** After this many failed starts in a row the host counts as down. */
+/** After this many failed starts in a row, calls to the host fail soon. */
 const mostFailedStarts = 5
 /** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 export const attemptMS = 1_000
@@ -125,10 +125,7 @@ export class Supervisor {
     if (health && (health.starts > 0 || health.isDown)) this.#note({ starts: 0, isDown: false })
   }
 
-  /**
-   * Records that the host has missed a deadline. If the host then sends nothing for silenceMS, the connection is
-   * closed.
-   */
+  /** Records that the host has missed a deadline. If it then sends nothing for silenceMS, the connection is closed. */
   missed(cause: Error): void {
     this.#note({ isDown: true })
     const { connection } = this

@@ -26,7 +26,7 @@ const bare: Prompt = { system: undefined, kind: "bare" }
 
 /** Asks the host for the system prompts of sessions, and remembers its last answers. */
 export class SystemPrompts {
-  /** The host's last answer to each session's system prompt, together with the question. */
+  /** For each session: the last system prompt about which the shim asked the host, and the host's answer. */
   private readonly last = new Map<string, { question: string; system: string[] | undefined }>()
   private readonly asker: Asker
 

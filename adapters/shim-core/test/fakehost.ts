@@ -87,7 +87,7 @@ export class FakeHost {
     return this.entries().filter((entry) => entry.method === method)
   }
 
-  /** Waits until the log satisfies a condition. The test's own timeout bounds the wait. */
+  /** Waits until the log satisfies a condition. If it never does, the test's own timeout ends the wait. */
   async until(condition: (entries: Entry[]) => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
       const check = () => {

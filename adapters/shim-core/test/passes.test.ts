@@ -27,7 +27,7 @@ async function start(t: TestContext, script: Script = {}) {
   }
   /** The deltas of the transforms: base, keep, and the number of messages that were sent. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
-  /** For each transform, the reported wire of the previous request. */
+  /** For each transform, its member `sent`: the wire with which the previous request was sent. */
   const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)
   return { fake, host, passes, run, deltas, sent }
 }

@@ -11,7 +11,7 @@ export interface Colours {
   work?: unknown
 }
 
-/** The width of the bar. OpenCode's sidebars have one column more. */
+/** The width of the bar. OpenCode's sidebars have one more column. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1

@@ -48,7 +48,7 @@ export async function store(client: Client, sessions: Sessions, session: string,
   await sessions.whenIdle(session, send, signal)
 }
 
-/** The client resolves even if the request failed. */
+/** Returns the data of a response, or throws its error: the client resolves even if the request failed. */
 export async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))

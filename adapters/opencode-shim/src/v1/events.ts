@@ -30,7 +30,7 @@ export function event(instance: Instance, { event }: { event: Event }): void {
     instance.systems.forget(session)
   }
   if (!instance.wants(Method.Event)) return
-  // If the provider refuses OpenCode's own compaction, the host must not think that it refused the session's prompt.
+  // If the provider refuses OpenCode's own compaction, the host must not think that the session's prompt was refused.
   if (event.type === "session.error" && session && instance.sessions.aside.has(session)) return
   // After each step, OpenCode updates the user message with all diffs of the turn. The host needs no such event.
   if (event.type === "message.updated" && info?.role === "user") return

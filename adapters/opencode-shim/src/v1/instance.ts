@@ -101,7 +101,7 @@ export class Instance extends PluginInstance {
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** OpenCode calls hooks, so it now accepts calls. */
+  /** Called by every hook. When OpenCode calls a hook, it also accepts calls. */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true

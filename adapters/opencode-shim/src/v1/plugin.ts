@@ -12,8 +12,8 @@ import { definition, tools } from "./tools.ts"
 const startMS = 2_000
 
 /**
- * The directories for which a magicctx plugin runs. The loader of a project (`install --project`) starts no second
- * plugin for a directory of this set, because the user may have installed the plugin for all projects.
+ * The directories for which a magicctx plugin runs. If a project has a loader (`install --project`), and the user has
+ * also installed the plugin for all projects, the loader finds the directory here and does nothing.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 

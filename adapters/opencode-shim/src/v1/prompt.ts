@@ -49,8 +49,8 @@ const abortMS = 1_000
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // OpenCode sends the request after this hook, so the hook waits for the abort. If it fails, the run ends at its
-  // deadline.
+  // OpenCode sends the request after this hook, so the hook waits for the abort. If the abort fails, the deadline ends
+  // the run.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 
@@ -82,7 +82,7 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   if (refusal) throw refusal
 }
 
-/** The system prompts of OpenCode's own agents (title, summary, compaction) begin so. The host has the same list. */
+/** How the system prompts of OpenCode's own agents (title, summary, compaction) begin. The host has the same list. */
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**

@@ -143,7 +143,7 @@ export function factOf({ type, time, agent, model, finish, tokens, error, text }
   })
 }
 
-/** The shim would see another order of the members as a change of the message. */
+/** Puts the members into a fixed order, because the shim would see another order as a change of the message. */
 function inOrder({ type, created, completed, agent, providerID, modelID, finish, tokens, error, text }: Fact): Fact {
   const all = { type, created, completed, agent, providerID, modelID, finish, tokens, error, text }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

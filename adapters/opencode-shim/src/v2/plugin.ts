@@ -75,7 +75,7 @@ class Plugin {
     return (this.instance ??= this.start(sessionID, directory))
   }
 
-  /** If OpenCode, as a beta, does not name the directory, the directory of the session is used. */
+  /** If `known` is missing, as in the betas of OpenCode 2, start uses the directory of the session. */
   private async start(sessionID: string, known?: string): Promise<Instance> {
     const directory = known ?? (await this.directoryOf(sessionID)) ?? process.cwd()
     const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), this.log, { harness: "opencode", keepsAlive: false }), this.log))
@@ -85,8 +85,7 @@ class Plugin {
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     // Tools that are registered after the first request would change the whole prefix, so earlier tools come first.
     register(instance, instance.recall(), true)
-    // The first request waits here. If it were sent before the host's answer, the next pass would change the whole
-    // prefix.
+    // The first request waits here. If it were sent earlier, the next pass would change the whole prefix.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance

@@ -55,7 +55,7 @@ export class Terminal {
     this.views.delete(session)
   }
 
-  /** Stores a notice, and tells all terminals. If no terminal has asked yet, the next one shows the notice. */
+  /** Stores a notice, and tells all terminals. If no terminal has asked yet, the next terminal shows the notice. */
   notify(notice: Omit<Notice, "number">): void {
     this.newest = Math.max(Date.now(), this.newest + 1)
     this.notices.push({ number: this.newest, ...notice })
@@ -63,7 +63,7 @@ export class Terminal {
     this.announce("")
   }
 
-  /** The host sends a status to all directories of the process. */
+  /** The host sends each status to all directories of the process. A session that has no view here is ignored. */
   changed(status: SessionStatus): void {
     const { harness, session } = status
     const view = viewOf(status)

@@ -132,7 +132,7 @@ test("the error of an agent is OpenCode's own", async (t) => {
   assert.equal(opencode.deleted.length, 3, "a child session is deleted after a failure, too")
 })
 
-/** A turn that lasts until OpenCode is told to abort it for the nth time. */
+/** A turn that lasts until the plugin aborts it for the nth time. */
 function lasting(opencode: Awaited<ReturnType<typeof load>>["opencode"], nth = 1) {
   opencode.answering = (id, _, messages) =>
     new Promise((resolve) => {
