@@ -17,7 +17,7 @@ import { Neighbour } from "./neighbour.ts"
 import { opencode, pi, type Bench } from "./harness.ts"
 import { session } from "./session.ts"
 
-/** A measurement has at least `least` passes, of which `undisturbed` were undisturbed, but at most `most` passes. */
+/** A measurement runs at least `least` passes, until `undisturbed` of them were undisturbed, but at most `most`. */
 const passes = { least: 100, undisturbed: 60, most: 200 }
 /** The total time that a measurement waits for other processes to leave the core, in ms. */
 const patienceMS = 40_000
@@ -211,7 +211,7 @@ if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
 
-/** Compares a figure with its budget. "ok*" means that the time would be within the budget on a faster machine. */
+/** Compares a figure with its budget. "ok*": the time would be within the budget on the machine of the budgets. */
 function verdict(key: keyof Figures, value: number, budget: number): string {
   if (value <= budget) return "ok"
   const isTime = key !== "memoryMB" && key !== "binaryMB"

@@ -209,7 +209,7 @@ export abstract class PluginInstance {
     return true
   }
 
-  /** Called if a setting switches the host off for this directory, which is no fault. The user gets the reason once. */
+  /** Called if the host is off for this directory without a fault, for example by a setting. The user is told once. */
   #standsDown(result: InitializeResult): void {
     this.#endTrouble()
     this.#registrations.remember(this.directory, result)
@@ -265,7 +265,7 @@ export abstract class PluginInstance {
   }
 }
 
-/** True if the host is off for a directory because a setting says so. */
+/** True if the host is off for a directory without a fault, for example because a setting says so. */
 function isOff({ enabled, trouble }: InitializeResult): boolean {
   return !enabled && !trouble
 }

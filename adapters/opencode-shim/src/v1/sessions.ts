@@ -133,9 +133,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Called before OpenCode stores a user message, which waits for the promise. From then to the end of the prompt's
-   * turn, the shim stores nothing. If the shim is already storing a message, the prompt waits for it and gets a later
-   * time, because OpenCode answers the user message with the latest time.
+   * OpenCode waits for this method before it stores a user message. From then to the end of the prompt's turn, the shim
+   * stores nothing. If the shim is already storing a message, the prompt waits for it and gets a later time, because
+   * OpenCode answers the user message with the latest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
