@@ -82,7 +82,7 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// The session keeps traits, so that later passes need not decode the message again.
+// traits are the properties of a message. The session stores them, so later passes need not decode the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
@@ -141,8 +141,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether some of the message's reasoning may be left out for this provider, and whether some must
-// stay.
+// leavesOut reports whether this provider accepts the message without some of its reasoning, and whether it requires
+// some of it.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

@@ -5,8 +5,8 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for example, a dropped
-// unit stays dropped, unless the user asks for it again (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content, each more than the one before. A pass only changes a unit forward
+// in this order, for example from a clamp to a drop. Only the user can have an edit taken back (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
@@ -53,7 +53,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments stay shortened.
+	// Clamped means that the unit had a Clamp before Edit, so its arguments stay shortened.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
@@ -101,15 +101,15 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// Estimates, in tokens, of the rest of a unit after an edit. Arguments of up to 125 tokens stay whole.
+// These estimates are sizes in tokens. A placeholder and the text of a withheld unit replace content. Arguments of up
+// to shortInputTokens stay whole.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50
 	shortInputTokens  = 125
 )
 
-// Left returns how many tokens of the unit are still on the wire. For edited units this
-// is an estimate, because the host counts only whole units.
+// Left returns how many tokens of the unit are on the wire. For an edited unit, the result is an estimate.
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {

@@ -86,7 +86,7 @@ func (s *State) With(a Additions) *Overlay {
 
 func (o *Overlay) Restore(tag int) {
 	for stored := range o.state.unitsBeside(tag) {
-		u := *o.shown(stored) // a new copy, because a clone of the overlay may share the old one
+		u := *o.shown(stored) // a copy, because a clone of the overlay may share the old unit
 		u.IsShell = false
 		if u.Tag == tag {
 			u.Treatment = u.restored()
@@ -117,7 +117,7 @@ func (o *Overlay) Lay(e Edit) {
 	if u == nil {
 		return
 	}
-	edited := *u // a new copy, because a clone of the overlay may share the old one
+	edited := *u // a copy, because a clone of the overlay may share the old unit
 	edited.Treatment = u.with(e)
 	o.set(edited)
 }

@@ -1,7 +1,7 @@
 package frozen
 
-// Setup holds the decisions about the session as a whole. If a setting affects the wire, only a busting pass may
-// change it.
+// Setup holds the decisions about the session as a whole. Only a busting pass may change a setting that affects the
+// wire.
 type Setup struct {
 	// Profile is the provider profile that the wire is rendered for. It changes on hard passes only, so that a late
 	// answer of the catalogue does not bust a live prefix.
@@ -17,8 +17,8 @@ type Setup struct {
 	Todo Todo
 }
 
-// A Todo is a todo list that the wire shows again at the end of a message,
-// because the call that wrote the list is no longer on the wire.
+// A Todo is the synthetic todo list: a copy of the model's list at the end of a message. The wire shows it after the
+// call that wrote the list was removed.
 type Todo struct {
 	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string
