@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The best description comes first. The value of an argument with true is cut if it is long.
+// telling lists the arguments that describe a call, the best first. If the value of an argument is true here, a long
+// argument is cut.
 var telling = []argument{
 	{"filePath", true},
 	{"path", true},
