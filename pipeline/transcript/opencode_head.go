@@ -21,7 +21,8 @@ type ocHeadTime struct {
 	Completed int `json:"completed,omitzero"`
 }
 
-// OpenCode would count user texts that are not synthetic as a second prompt, and never give a new session its title.
+// The host's texts must be synthetic. Otherwise OpenCode would take them for a second prompt, and never give a new
+// session its title.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`
