@@ -11,10 +11,9 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
-// which it produced the block. The host identifies the prompt by the number of the preamble and a hash of the wire's
-// messages, and stores both with the answer as its binding. If the number or a message before the answer changes, the
-// answer's thinking is lost. If an answer has no binding, for example because it came while no host ran, its thinking
-// is not sent.
+// which it produced the block. The host identifies the prompt by the preamble's number and a hash of the messages, and
+// stores both as the answer's binding. If the number or a message before the answer changes, the answer's thinking is
+// lost. If an answer has no binding, for example because no host ran, its thinking is not sent.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
@@ -83,13 +82,10 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 
 // Answered sets prompts that the original of this fork has sent, and whose answers never came back to the host. A fork
 // made directly after such an answer contains the answer (F6 in docs/defects.md), so its thinking is valid.
-//
-// isUnboundAtSight guesses whether the thinking of e has to be left out, because the hash chain is not known yet. If
-// the guess was wrong, settle renders the message a second time.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
-// isUnboundAtSight guesses, before the chain is known, whether the thinking of e has to be left out. settle corrects
-// a wrong guess, at the price of a second rendering.
+// isUnboundAtSight guesses whether the thinking of e has to be left out, because the hash chain is not known yet. If the
+// guess was wrong, settle renders the message a second time.
 func (s *memo) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
@@ -112,8 +108,7 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how much thinking of the first n messages becomes invalid if the setup changes to after, in
-// tokens.
+// lostWith estimates how many tokens of thinking in the first n messages become invalid with the setup after.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -155,8 +150,7 @@ func sendsThinking(e *entry, in units) bool {
 	return calls == 0 || dropped < calls
 }
 
-// thinkingIn returns the tokens of reasoning in the first n messages. The host's count of messages does not include
-// them.
+// thinkingIn returns the tokens of reasoning in the first n messages. The host's count excludes them.
 func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range s.entries[:n] {
@@ -172,8 +166,7 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn for the units of the frozen state. It stores the sums, so it reads each message once,
-// until weigh counts the message again.
+// thinkingSent is thinkingIn for the units of the frozen state. It stores the sums, until weigh counts a message again.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -184,8 +177,7 @@ func (s *content) thinkingSent(n int) int {
 	return s.thinking[n-1]
 }
 
-// Thinking estimates the tokens of reasoning in the newest wire. a holds the additions of the wire's pass if they are
-// not committed yet.
+// Thinking estimates the tokens of reasoning in the newest wire. a holds additions that are not committed yet.
 func (s *memo) Thinking(a frozen.Additions) int {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil && a.Setup == nil {
 		return s.thinkingSent(len(s.entries))

@@ -13,13 +13,10 @@ import (
 )
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
-//
+
 // Bug A10, second case: after a pause of ten minutes, each pass before the next answer made a new bust, even if the
 // passes were a second apart. An output may be dropped only if an earlier pass could have dropped it, and the first
 // bust counted as this earlier pass.
-
-// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other
-// at once. The two-pass reclaim counted the first bust as an earlier pass, so the second bust dropped outputs.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -56,8 +53,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// Bug A1: a call of ctx_reduce becomes removable when enough messages follow it. A steady pass removed such a call, and
-// so changed the prefix.
+// Bug A1: a call of ctx_reduce becomes removable when enough messages follow it. A steady pass removed it from the
+// prefix.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -86,8 +83,8 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// Bug A2: the host stored up to which message the model had seen the images. When this mark moved, screenshots
-// disappeared between two busts.
+// Bug A2: the host stored up to which message the model had seen the images. When it moved, screenshots disappeared
+// between busts.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}
@@ -107,8 +104,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// Bug A3: the host computed the placeholder from the unit's text. An earlier step of the same pass had already changed
-// this text.
+// Bug A3: the host computed the placeholder from the unit's text. Another step of the pass had already changed it.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -126,7 +122,7 @@ func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	}
 }
 
-// Bug A4: a pass was classified as a bust, but dropped none of the requested units. It still removed old reasoning and
+// Bug A4: a pass was classified as a bust, but dropped none of the requested units. It still removed reasoning and
 // injected blocks.
 func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
@@ -214,8 +210,8 @@ func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s.shows(mark, true)
 }
 
-// Bug A20: the wire shows the todo list again after its call was dropped. When the model changed or cleared its list,
-// this copy changed too.
+// Bug A20: the wire shows the todo list again after its call was dropped. When the model changed its list, this copy
+// changed too.
 func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	const todo = `call todowrite %s {"todos":[{"content":"%s","status":"pending","priority":"high"}]} -> "ok"`
 	s := begin(t, "anthropic", 1)
@@ -309,8 +305,7 @@ func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s.steady("restart")
 }
 
-// Bug A43: a subagent does all its work in one turn. The host allowed only one bust in a turn, so the subagent reached
-// the limit.
+// Bug A43: a subagent does all its work in one turn. The host allowed one bust a turn, so it reached the limit.
 func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Subagent = true
@@ -357,8 +352,7 @@ func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s.steady("")
 }
 
-// Bug B3: the host treated all providers like Anthropic. Some refused a request without its reasoning, or with an empty
-// text.
+// Bug B3: the host treated all providers like Anthropic. Some refused requests without reasoning, or with empty texts.
 func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -409,8 +403,7 @@ func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s.shows(`{"a":"abcd...[truncated]","b":"日本語テス...[truncated]","c":"xxxxx...[truncated]"} -> "[dropped §2§]"`, true)
 }
 
-// Bug B7: only placeholders and an image were left of an answer. The host removed them all, as if an image were no
-// content.
+// Bug B7: only placeholders and an image were left of an answer. The host removed all, as if an image were no content.
 func TestBugB7FileIsContent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)

@@ -6,7 +6,7 @@ import (
 )
 
 // A TokenRatio is the number of tokens that a provider counts for one token of the host's count, for example 1.4. 0
-// means that no ratio is known yet.
+// means unknown.
 type TokenRatio float64
 
 func (r TokenRatio) value() float64 {
@@ -28,8 +28,7 @@ type Counting struct {
 
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
-// translate scales the whole prompt, with tools and system prompt, because a provider counts all of it with one
-// tokenizer.
+// translate scales the whole prompt, with tools and system prompt: a provider counts all of it with one tokenizer.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
@@ -71,8 +70,8 @@ const (
 	// leastSample is the minimum text of a sample, in tokens. A few hundred tokens of message frames or reminders,
 	// which the host does not count, would distort a smaller sample.
 	leastSample = 4000
-	// mostUncounted is the maximum share of files and thinking in a sample, relative to its text, because the host only
-	// estimates their tokens.
+	// mostUncounted is the maximum share of files and thinking in a sample, relative to its text. The host only
+	// estimates them.
 	mostUncounted = 0.2
 )
 

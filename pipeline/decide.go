@@ -41,8 +41,7 @@ type Readings struct {
 	// SystemPending means that the harness has a new system prompt, but the session still sends its old one. The
 	// session adopts the new prompt when the next turn begins.
 	SystemPending bool
-	// SystemIsNew means that this request already has a system prompt that no pass has seen yet. The pass cannot change
-	// that.
+	// SystemIsNew means that this request already has a system prompt that no pass has seen yet.
 	SystemIsNew bool
 	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in the prompt is
 	// wrong. When the prefix is lost for another reason, the session adopts the harness's newer prompt.
@@ -169,7 +168,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	return a
 }
 
-// perMeasured returns how many tokens of the newest measured prompt belong to one token of the host's count.
+// perMeasured returns the ratio of provider tokens to the host's tokens in the newest measured prompt.
 func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
@@ -223,7 +222,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// The head alone may end the pressure. But everything after a new head is sent again anyway, so the rules still
-	// free space down to the low mark.
+	// free down to the low mark.
 	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
@@ -232,7 +231,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	if v.Occasion > rule.AnyBust {
 		a.Goal = goal.Target
 	}
-	if a.Cause != CauseFirstPass { // an output may be dropped only after a pass that could have kept it; the first pass is no such pass
+	if a.Cause != CauseFirstPass { // the first pass sees each output for the first time, so it is no earlier pass that could have dropped one
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush && !restores {
@@ -267,17 +266,17 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// If the estimated size is more than unfitPercent of the limit, the provider surely refuses the request. An estimate is
-// wrong by less than a tenth.
+// From unfitPercent of the limit on, the provider surely refuses a request, because an estimate is wrong by at most a
+// tenth.
 const unfitPercent = 110
 
 // After a pass has withheld outputs, the request may take this share of the limit.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. A new number of the preamble invalidates all bound thinking. So
-// after a pause, the preamble keeps its number unless the request's system prompt, tools or model really change.
-// Every other cause of a hard pass invalidates bound thinking anyway, because it changes one of these three or the
-// head.
+// setupAfter returns the setup after a hard pass. A new number of the preamble makes all bound thinking invalid. After
+// a mere pause, the number stays the same: the provider has lost the prefix, but the thinking is still valid. All other
+// causes of a hard pass change the system prompt, the tools, the model or the head, and so make the thinking invalid
+// anyway.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps

@@ -129,8 +129,8 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. On the next pass,
-// the reasoning was back.
+// Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. The next pass
+// sent it again.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -180,8 +180,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// Bug C7: an answer held only reasoning and a call of ctx_reduce. The host dropped the call, and sent the reasoning
-// alone.
+// Bug C7: an answer held only reasoning and a call of ctx_reduce. The host dropped the call, and sent only the
+// reasoning.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -193,8 +193,7 @@ func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	}
 }
 
-// Bug C9: the host replaced old reasoning with the text [cleared]. Some providers refuse a message whose reasoning has
-// changed.
+// Bug C9: the host replaced old reasoning with the text [cleared]. Some providers refuse changed reasoning.
 func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)

@@ -12,16 +12,16 @@ type Episode struct {
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed since the provider's newest usage. The host subtracts it from
-// that usage until a newer one comes.
+// A Relief is the number of tokens that busts have freed since the provider's newest usage. The host subtracts it until
+// a newer usage comes.
 type Relief struct {
 	// Of names the measurement (Size.Measurement).
 	Of     string
 	Tokens int
 }
 
-// Stuck describes the moment at which an episode got stuck, or is zero. While nothing has changed since, a pass does
-// not ask the rules again.
+// Stuck describes the moment at which an episode got stuck, or is zero. A pass asks the rules again only if one of
+// these values changes, if a drop is queued, or if a new compartment waits.
 type Stuck struct {
 	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
 	// could take. Band was the band of pressure.

@@ -95,8 +95,8 @@ type traits struct {
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message. empty means that some providers still get an empty
-	// text for a silent message.
+	// silent means that the provider sees no part of the message, and empty that some providers get an empty text for
+	// it.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
@@ -142,7 +142,7 @@ func hasInlineThinking(s string) bool {
 }
 
 // leavesOut reports whether this provider accepts the message without some of its reasoning, and whether it requires
-// some of it.
+// some.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

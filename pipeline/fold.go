@@ -26,12 +26,12 @@ type History struct {
 	// Promises are the open promises, and the promises that were closed since the head was folded.
 	Promises []chronicle.Note
 	Session  string
-	// KeyFiles are the files that the project's sessions read most, and the files that the head shows. KeyFileTokens is
-	// their budget.
+	// KeyFiles are the files that the project's sessions read most, and those in the head. KeyFileTokens is their
+	// budget.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
-	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
-	// the default.
+	// BudgetTokens is the baseline's budget for the compartments, and DocsTokens for the documents. 0 means the
+	// default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
@@ -98,9 +98,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the compartments that the head may show. The published compartments up to the first reverted one
-// come first. Reverted compartments whose messages have come back follow, for example when the user of Pi returns to an
-// older branch.
+// standing returns the compartments that the head may show. First come the published compartments up to the first
+// reverted one, and then reverted compartments whose messages are back. For example, the user of Pi returns to an older
+// branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -212,8 +212,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 	return len(all)
 }
 
-// If there is no compartment to show, and memories and promises are no reason for a head (History.StandsAlone), fold
-// removes the head.
+// fold removes the head if there is no compartment, and memories alone are no reason for a head (History.StandsAlone).
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -344,8 +343,7 @@ func (s *array) unansweredPrompt() int {
 	return -1
 }
 
-// UnansweredPrompt returns the key and the tokens of the user's newest prompt. If the model has answered it, the key is
-// "".
+// UnansweredPrompt returns the key and the tokens of the user's newest prompt, or "" if the model has answered it.
 func (s *content) UnansweredPrompt() (key string, tokens int) {
 	if i := s.unansweredPrompt(); i >= 0 {
 		return s.entries[i].header.key, s.rawTokens(i)
@@ -368,7 +366,7 @@ func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 }
 
 // freedByHead returns the tokens that the change removes from the first n messages, in the host's count, and separately
-// the thinking that it removes.
+// the thinking.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0

@@ -209,8 +209,7 @@ func (c Copy) Moved(g Gauge) Gauge {
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// g.Of may name a message that is not in the copy. The gauge treats it as reverted: every usage in the copy is
-	// older.
+	// g.Of may name a message that is not in the copy. The gauge then assumes a revert, because all usages are older.
 	g.Of = c.measurement(g.Of)
 	return g
 }
@@ -244,8 +243,7 @@ func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	return b
 }
 
-// TagCounter returns the highest tag of the copy. Rules measure age in tags, so with the original's higher counter, the
-// copied units would seem old.
+// TagCounter returns the highest tag of the copy. With the original's higher counter, copied units would seem old.
 func (c Copy) TagCounter() int {
 	if len(c.Units) == 0 {
 		return 0

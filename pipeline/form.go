@@ -9,7 +9,7 @@ import (
 )
 
 type Form struct {
-	// Tag is the tag of the part's unit, or 0 if the part is no unit. Label describes the part to a person (see
+	// Tag is the tag of the part's unit, or 0 without a unit. Label describes the part to a person (see
 	// Session.Labels).
 	Tag   int
 	Label string

@@ -131,8 +131,8 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 }
 
 // Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was removed. To estimate the
-// next prompt, the host subtracted more messages than the reported prompt had. It estimated 289 tokens, although 4,781
-// were sent.
+// next prompt, the host subtracted more messages than the reported prompt had. It estimated 289 tokens instead of
+// 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -218,8 +218,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A summary replaces messages with thinking. The bug: the host still counted the thinking. It estimated 12,911 tokens,
-// although 3,959 were sent.
+// A summary replaces messages with thinking. The bug: the host still counted it, and estimated 12,911 tokens instead of
+// 3,959.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -228,7 +228,7 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 }
 
 // The harness itself replaces messages with thinking by a summary. The bug: the host still counted the thinking. It
-// estimated 7,273 tokens, although 2,746 were sent (-seed 3915213).
+// estimated 7,273 tokens instead of 2,746 (-seed 3915213).
 func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.think(12)
@@ -361,8 +361,8 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 }
 
 // The host dropped an output, and then lost its database. The array contains the output, but the reported prompt does
-// not. The bug: the host used the usage as the size of the whole array. After the next revert, it estimated 44 tokens
-// instead of 1,135.
+// not. The bug: the host took the usage for the size of the whole array. After a revert, it estimated 44 tokens instead
+// of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -382,8 +382,7 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 }
 
 // OpenCode prunes the outputs of old steps. The earlier prompts contained these outputs, so the reported sizes grew by
-// more than the array shows. The bug: a host that saw the session for the first time computed a token ratio of two from
-// this.
+// more than the array shows. The bug: a host that was new to the session computed a token ratio of two.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -399,7 +398,7 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 
 // Fixed bug: OpenCode pruned a tool result, but the host continued to count the whole result. When the user then
 // reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then removed 2,688
-// tokens that were already gone.
+// tokens that were gone.
 func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -464,8 +463,7 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-// Whatever happens in a session, the estimated size is near the provider's count: within a factor of 1.5, or within 600
-// tokens.
+// Whatever happens in a session, the estimate is near the provider's count: within a factor of 1.5, or 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))

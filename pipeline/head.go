@@ -81,8 +81,8 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// Besides the system prompt, a harness sets two breakpoints: on the two newest messages, or on the newest message and
-// the tools.
+// Besides the system prompt's, a harness sets two breakpoints: on the two newest messages, or on the newest and the
+// tools.
 const harnessBreakpoints = 2
 
 // coveredBy returns how many leading messages the head covers, with the pinned prompts. It returns 0 if the array does
@@ -130,8 +130,7 @@ func (s *Session) Summary() (key, text string) {
 	return m.Key, text
 }
 
-// SummaryKey returns the key of the harness's newest summary, or "" if the array begins with the session's first
-// message.
+// SummaryKey returns the key of the newest summary by the harness or of the host's marker. Without both, it is "".
 func (s *array) SummaryKey() string {
 	if n := len(s.entries); n > 0 {
 		return s.entries[n-1].header.newestSummary
@@ -140,8 +139,8 @@ func (s *array) SummaryKey() string {
 }
 
 // HeadMutation returns how the client must change the array's beginning, and records that the client knows it. The
-// client removes the first start messages, except those with the keys in pinned. It then puts messages in front, or
-// nothing if isCleared.
+// client removes the first start messages, except the pinned ones. It then puts messages in front, or nothing if
+// isCleared.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -284,8 +284,8 @@ func TestCompartmentOfAnotherBranchLeavesNoGap(t *testing.T) {
 }
 
 // Fixed bug: the head covered each unit up to the highest covered tag. When the harness stored the text of an aborted
-// answer late, this old message got a unit with a high tag. So the head also covered units of the tail, and their
-// messages were not sent.
+// answer late, the old message got a high tag. So the head covered units of the tail, too, and their messages were not
+// sent.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -335,8 +335,7 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 	}
 }
 
-// Only a bust brings the content of a kept unit back, and all of it. Only an emergency or a summary removes a kept
-// unit.
+// Only a bust brings the content of a kept unit back, and all of it. Only an emergency or a summary removes it.
 func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 	d := w.decision
 	for _, tag := range d.Restored {
@@ -442,8 +441,7 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// Two worlds play the same session. In one of them, the host restarts at random. After each pass, both must send the
-// same.
+// Two worlds play the same session. In one, the host restarts at random. After each pass, both must send the same.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -667,8 +665,7 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		// No bust is needed to edit an answer that was never sent. If its last call is dropped, its thinking is
-		// removed, too.
+		// An answer that was never sent may be edited without a bust. With its last call, it loses its thinking.
 		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) && !w.edits(newest) {
 			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 		}

@@ -21,9 +21,8 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds rendered messages whose spared has changed. sparedOf does not look further than the second message
-// after an entry that ends an answer. So reviewEnd checks the last two such messages, and all messages between and
-// after them.
+// reviewEnd finds rendered messages whose spared has changed. sparedOf reads only up to the second message after an
+// entry that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -42,8 +41,7 @@ func (s *memo) reviewEnd() {
 // and an answer without thinking could become the last one. Second, the next step does so: without a result between the
 // two, the provider would join them, and the thinking of the next step would be in the middle.
 //
-// The thinking may be in a message before the calls, because the provider joins an answer without calls with the next
-// answer.
+// The thinking may be in a message before the calls: the provider joins an answer without calls with the next answer.
 //
 // The rules turn the last call into a skeleton and do not drop it (Message.KeepsCall). If all calls were dropped
 // earlier, Frame.KeepsCall brings one back.

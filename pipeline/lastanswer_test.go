@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: some steps had lost their thinking, because their calls were dropped or because the provider joined them with
-// the step before. A revert made such a step the last answer. Anthropic refuses a last answer with calls that does not
-// begin with its thinking.
+// Bug J9: steps lost their thinking, because their calls were dropped or the provider joined them with the step before.
+// A revert made such a step the last answer. Anthropic refuses a last answer with calls that does not begin with its
+// thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -30,8 +30,7 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs checks that the answer begins with thinking and that the provider does not join it with the answer
-// before.
+// lastAnswerIs checks that this answer begins with thinking, and is not joined with the answer before.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -45,8 +44,7 @@ func (s *story) lastAnswerIs(key string) {
 }
 
 // Bug J10: a failed answer came directly before the newest step. The host took its calls for calls between two steps,
-// but the provider does not see them. It joined the newest step with an older one, so the newest step lost its
-// thinking.
+// but the provider does not see them. It joined the newest step with an older one, whose text then came first.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -201,7 +199,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 }
 
 // Bug F26: a turn ended with thinking and no calls, and the next pass dropped the call before this answer. Then the
-// model continued without a prompt. Anthropic joined all of it to one answer, which began with an older text.
+// model continued without a prompt. Anthropic joined all these answers to one, which began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {

@@ -5,12 +5,10 @@ import "github.com/magicctx/magicctx-host/pipeline/transcript"
 // MarkerProvider is the name of the provider in the summary of the host's compaction marker.
 const MarkerProvider = "magicctx"
 
-// isMarker reports whether the entry is the summary of the host's marker. The harness sends this summary only while no
-// host runs.
+// isMarker reports whether the entry is the summary of the host's marker, which is sent only while no host runs.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
-// isBoundary reports whether entry i is the prompt at the marker. The marker's summary comes between this prompt and
-// the next one.
+// isBoundary reports whether entry i is the prompt at the marker: the marker's summary comes before the next prompt.
 func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false

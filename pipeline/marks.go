@@ -14,8 +14,7 @@ type marks struct {
 	price               schema.Price
 }
 
-// The chosen low mark may cost 5 % more than the cheapest, because a higher mark leaves more content for the model to
-// see.
+// lowMarkSlack allows a low mark that costs 5 % more than the cheapest. A higher mark leaves the model more content.
 const lowMarkSlack = 1.05
 
 // low returns the highest low mark that costs at most lowMarkSlack times the bill of the cheapest. The result is at
@@ -39,8 +38,7 @@ func (m marks) low() int {
 
 // bill is the average price of a step. The prompt grows from low to high in some steps, and then a bust shrinks it to
 // low again. So the average step reads a prompt half way between the marks, and each bust writes the remaining content
-// except the prefix to the cache. A higher low mark always has a higher bill, and the binary search in low relies on
-// that.
+// except the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

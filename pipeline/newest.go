@@ -10,8 +10,7 @@ import (
 // AskModel sets the model of the next request. The zero Model means that the messages name the model.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request. The model set by AskModel comes first, then the newest user message's,
-// then the last pass's.
+// Model returns the model of the next request: of AskModel, else of the newest user message, else of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel

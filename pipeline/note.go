@@ -7,8 +7,7 @@ import (
 )
 
 // NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen the
-// unit, because a note would then change the prefix. The unit must not already contain a reminder, for example of the
-// harness.
+// unit, because a note would then change the prefix. The unit must not contain a reminder of the harness.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded
@@ -46,8 +45,7 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// News looks only at the last maxNew messages. If more are new to the host, it has just joined an old session, and the
-// provider has seen most of them.
+// News looks only at the last maxNew messages. If more are new to the host, the provider has seen most of them.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags, and to which a note may be added.

@@ -27,8 +27,8 @@ func inParallel(n int, f func(int)) {
 			for from := range chunks {
 				for i := from; i < min(from+chunk, n); i++ {
 					f(i)
-					// This loop keeps all cores busy. Without Gosched, each goroutine of a status request would wait up
-					// to 10 ms for its turn.
+					// This loop keeps all cores busy. Without Gosched, a status request would wait up to 10 ms for its
+					// turn.
 					runtime.Gosched()
 				}
 			}

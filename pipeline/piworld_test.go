@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests write their messages in OpenCode's format. toPi and toOpenCode2 translate them, so that all codecs play the
-// same sessions.
+// The tests write their messages in OpenCode's format. toPi and toOpenCode2 translate them, so all codecs play the same
+// sessions.
 
 func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
 	t.Helper()
@@ -100,8 +100,7 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// The test leaves out what only some harnesses have. Only OpenCode 1 has a todo tool and messages that are never sent,
-// and Pi has no agents.
+// The test leaves out todo lists and messages that are never sent (only in OpenCode 1), and agents (not in Pi).
 func TestHarnessesDecideAlike(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {
 		t.Run(strings.TrimPrefix(fmt.Sprintf("%T", codec), "transcript."), func(t *testing.T) { decidesLikeOpenCode1(t, codec) })

@@ -11,8 +11,7 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// shortSession is the minimum number of further passes that the host expects. A turn of a coding agent has about as
-// many steps.
+// shortSession is the least number of further passes that the host expects. A coding agent's turn has about as many.
 const shortSession = 20
 
 // ExpectedPasses estimates how many passes follow. It assumes that half of the session is over.
@@ -22,7 +21,7 @@ type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// current is the size of the prompt. At forcedAt, a bust comes whatever it costs. Both are in tokens.
+	// current is the size of the prompt. At forcedAt, the next bust comes whatever it costs. Both are in tokens.
 	current, forcedAt int
 	breakpoints       int
 }

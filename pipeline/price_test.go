@@ -110,9 +110,8 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// Fixed bug: a possible bust would have removed 1,559 tokens, which is too little to make it. But the host stored its
-// price, and later made another bust when the rent reached this price. That bust removed 2,798 tokens and cost five
-// times as much.
+// Fixed bug: the host stored the price of a bust that would remove 1,559 tokens, which is too little to make it. When
+// the rent reached this price, it made another bust. That bust removed 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

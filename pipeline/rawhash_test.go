@@ -57,8 +57,7 @@ func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	}
 }
 
-// If the harness changes a message, its raw hash must change, because the host would otherwise seem to have made the
-// bust.
+// If the harness changes a message, its raw hash must change. Otherwise the host would seem to have made the bust.
 func TestRawHashChangesWithTheWire(t *testing.T) {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: true},
@@ -189,8 +188,7 @@ func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.E
 	return edits
 }
 
-// OpenCode does not send an answer that failed. If the host put a placeholder into it, OpenCode would send the
-// placeholder.
+// OpenCode does not send an answer that failed. A placeholder in it would change it without any effect.
 func TestDropDoesNotShowAHiddenMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	answer := func(info obj) mjson.Value {

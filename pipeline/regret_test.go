@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Why a model reads something again is not visible. So the cases define which repetitions mean that a removal was
-// wrong.
+// Nobody knows why a model reads something again. So the cases define which repetitions mean that a removal was wrong.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string

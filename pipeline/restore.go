@@ -9,17 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// returning describes the units that a bust brings back: kept units, and words of the prompt that the model must
-// answer.
+// returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is how much longer the wire becomes, in the host's count. ofMeasured is the part in messages that the
-	// newest usage includes. first is the index of the first changed message.
+	// tokens is how much longer the wire becomes, in the host's count. ofMeasured is the part of these tokens in
+	// messages that the newest usage reports. first is the index of the first changed message.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds kept units to a bust, so that they are sent whole again. A kept unit never causes or prevents a
-// bust.
+// withRestored adds kept units to a bust, so that they are sent whole again. They never cause or prevent a bust.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d

@@ -48,8 +48,8 @@ const (
 	CauseNothingToDo Cause = "nothing-to-do"
 	// CausePrice: a bust was allowed, but it would cost more than it saves.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: a bust for pressure waits, because the episode is stuck, or because no usage has come since the
-	// last bust.
+	// CauseNoProgress: a bust for pressure waits, because the episode is stuck or no usage has come since the last
+	// bust.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
@@ -158,8 +158,7 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 	return schema.Steady, CauseNone
 }
 
-// isIdle reports whether the provider has dropped the prefix. After a pause of exactly the TTL, the prefix is still
-// cached.
+// isIdle reports whether the provider has dropped the prefix. After exactly the TTL, the prefix is still cached.
 func isIdle(s Signals) bool {
 	if s.LastResponse == 0 && s.Percent == 0 {
 		return false // the model has not answered yet

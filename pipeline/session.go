@@ -111,8 +111,7 @@ type memo struct {
 	// frame and framedFor are the setup and the model of the last rendering.
 	frame     frozen.Setup
 	framedFor schema.Model
-	// proposed holds the additions of the last rendering until they are committed. shown is the frozen state with these
-	// additions.
+	// proposed holds the additions of the last rendering until they are committed. shown is the state with them.
 	proposed frozen.Additions
 	shown    *frozen.Overlay
 }
@@ -123,8 +122,7 @@ type entry struct {
 	header header
 	// decoded is nil after the first rendering, to save memory in a long session.
 	decoded *transcript.Message
-	// told is the historian's view of the message, without its ordinal and sizes. It is nil before a historian can read
-	// the message.
+	// told is the historian's view of the message, without ordinal and sizes. It is nil until a historian may read it.
 	told *history.Message
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
@@ -156,8 +154,8 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model in the newest user message up to this message. agent is the agent in the newest message that
-	// names one.
+	// asked is the model in the newest user message up to this one. agent is the agent in the newest message with an
+	// agent.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
@@ -194,7 +192,7 @@ func (s *array) Len() int { return len(s.entries) }
 // The caller calls it before Update.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first messages of the array, whose number is unchanged, and replaces all others with raws. It
+// Update keeps the first messages of the array (unchanged is their number), and replaces all others with raws. It
 // returns the units that are new to the session. It gives tags in the order of the transcript, so that a host that has
 // lost the newest tags in a crash gives the same tags again. sent is the token (Wire.Token) of the newest request, or
 // "" if the harness did not send the host's wire.

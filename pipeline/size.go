@@ -114,15 +114,13 @@ func (s *memo) gauge(i, own int) Gauge {
 	return g
 }
 
-// isOlderThanLastPass finds an answer that is older than the last pass. In Pi, such an answer may come back after a
-// bust, together with its branch.
+// In Pi, an answer from before the last pass may come back, together with its branch.
 func (s *memo) isOlderThanLastPass(i int) bool {
 	completed := s.entries[i].header.completed
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage probably reports the raw array, which the harness sends if it has neither a host nor
-// patches.
+// isOfRaw reports whether a usage probably reports the raw array, which the harness sends without host and patches.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
 // RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does not
@@ -157,8 +155,7 @@ func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g has the host's own estimate and not the reported size, because the newest usage is of
-// another wire.
+// isEstimated reports whether g has the host's own estimate, because the newest usage reports another wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
@@ -207,8 +204,7 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// measuredUpTo returns the number of messages that the newest usage includes. The host itself counts all later
-// messages.
+// measuredUpTo returns the number of messages that the newest usage includes. The host counts all later ones.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -222,8 +218,8 @@ func (s *memo) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// The counts of two tokenizers differ at most by a factor of two. If the ratio is outside this range, the two have
-// counted different content.
+// The counts of two tokenizers differ at most by a factor of two. Outside this range, they have counted different
+// content.
 const leastRatio, mostRatio = 0.5, 2
 
 func ratio(theirs, own int) float64 {
@@ -233,8 +229,9 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a gauge for a session that is new to the host. It reads the usages in order, until a prompt has not grown
-// like the array. That prompt did not contain dropped output, or contained output that the harness has pruned since.
+// grown makes a gauge for a session that is new to the host. It reads the usages from the oldest on, up to the first
+// prompt that has not grown as much as the array. Such a prompt lacked dropped output, or had output that the harness
+// has pruned since.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last
@@ -307,8 +304,7 @@ func (e *entry) partsIn(in units) (parts frozen.Parts) {
 	return parts
 }
 
-// Parts returns the sizes of the units after the head by their kind, without reverted messages. a holds additions that
-// are not committed yet.
+// Parts returns the sizes of the units after the head by kind, without reverted messages. a is not committed yet.
 func (s *memo) Parts(a frozen.Additions) frozen.Parts {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
 		return s.parts

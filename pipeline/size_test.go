@@ -107,8 +107,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// After a compaction, the array still has some older turns, whose usages report the larger array. The host must ignore
-// them.
+// After a compaction, the array still has older turns, whose usages report the larger array. The host ignores them.
 func TestUsageFromBeforeACompactionIsIgnored(t *testing.T) {
 	at := func(raw json.Value, created int) json.Value {
 		return json.Value(strings.Replace(string(raw), `"created":1000000`, fmt.Sprintf(`"created":%d`, created), 1))
@@ -291,7 +290,7 @@ func TestHiddenMessageIsNoPartOfThePrompt(t *testing.T) {
 }
 
 // Bug F14, here for thinking: a new preamble removes all thinking from the wire. The host subtracted all of it from the
-// size, but only the thinking in the measured prompt was included there.
+// size, but the size included only the thinking in the measured prompt.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }

@@ -59,7 +59,7 @@ func TestStories(t *testing.T) {
 }
 
 // tell plays the story, and writes the results into the .want sections of the archive. differs reports whether they
-// have changed.
+// changed.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}

@@ -12,8 +12,7 @@ type Taken struct {
 	// Unit is the kind of the edited unit. Tool is the tool of a tool unit.
 	Unit frozen.UnitKind
 	Tool string
-	// Label names the content, for example the file of a call. It is raw text of the transcript, so the caller must
-	// clean it before people see it.
+	// Label names the content, for example the file of a call. It is raw text, so the caller must clean it for people.
 	Label string
 }
 

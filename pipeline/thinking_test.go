@@ -66,8 +66,7 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, second case: if a message contains two answers, only the last one decides whether the provider joins it with
-// the next message.
+// Bug D4, second case: if a message contains two answers, only the last one decides whether the next message is joined.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}

@@ -125,8 +125,7 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after the message with this key. If the array has no such message,
-// it counts all messages.
+// UncoveredTokens returns the size of the messages after the message with this key, or of all without such a message.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

@@ -15,8 +15,7 @@ import (
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens is the size of the whole wire. PrefixTokens is the size of the beginning that is the same as in the
-	// previous wire.
+	// Tokens is the size of the whole wire. PrefixTokens is the size of the beginning that the previous wire also had.
 	Tokens, PrefixTokens int
 	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool

@@ -45,8 +45,7 @@ type world struct {
 	unsaved []frozen.Unit
 	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
-	// forgot means that the host was killed while the store was busy, and has lost bindings. The next wire is then a
-	// bust.
+	// forgot means that the host was killed while the store was busy, and lost bindings. The next wire is a bust.
 	forgot bool
 	// sent is the token of the newest request. It is "" if no host ran.
 	sent string
@@ -470,8 +469,8 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// answer adds an answer. If the newest request already has one, the new answer belongs to a request that the host does
-// not know.
+// answer adds an answer. If the newest request is already answered, the new answer belongs to a request that the host
+// does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key

@@ -25,8 +25,7 @@ const (
 	Strip EditKind = "strip"
 	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
-	// Unthink leaves out the reasoning of the unit's message, and the thinking in its texts, for example between
-	// <think> tags.
+	// Unthink removes the reasoning of the unit's message, and thinking in its texts, for example between <think> tags.
 	Unthink EditKind = "unthink"
 	// Shell means that the unit's message has no content that is worth sending.
 	Shell EditKind = "shell"
@@ -53,7 +52,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit had a Clamp before Edit, so its arguments stay shortened.
+	// Clamped means that an earlier Clamp has shortened the arguments. They stay short.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
@@ -101,8 +100,8 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// These estimates are sizes in tokens. A placeholder and the text of a withheld unit replace content. Arguments of up
-// to shortInputTokens stay whole.
+// The host estimates with these numbers how many tokens are left after an edit. Arguments of up to 125 tokens stay
+// whole.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50

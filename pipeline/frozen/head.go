@@ -28,8 +28,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows memories
-	// and updates with higher ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows higher
+	// ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
 	KeyFiles string
@@ -62,9 +62,8 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head. covered has the keys of the replaced messages. It has keys and not the highest tag, because
-// an old message can get a new unit with a higher tag, for example when the harness stores the text of an aborted
-// answer late.
+// SetHead makes h the head. covered has the keys of the replaced messages. The highest tag would not be enough, because
+// an old message can get a new unit with a higher tag, for example when the harness stores an aborted answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -95,8 +94,8 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover makes the head replace one more message. After a fold, the harness can insert such a message between covered
-// messages.
+// Cover makes the head replace one more message, which the harness has inserted between covered messages after the
+// fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {
 		return

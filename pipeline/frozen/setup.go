@@ -1,13 +1,11 @@
 package frozen
 
-// Setup holds the decisions about the session as a whole. Only a busting pass may change a setting that affects the
-// wire.
+// Setup holds the decisions about the session as a whole. Only a bust may change a setting that affects the wire.
 type Setup struct {
 	// Profile is the provider profile that the wire is rendered for. It changes on hard passes only, so that a late
 	// answer of the catalogue does not bust a live prefix.
 	Profile string
-	// Binds means that the session's model binds its thinking to the exact prompt for which it was produced. It changes
-	// on hard passes only.
+	// Binds means that the session's model binds its thinking to the exact prompt. It changes on hard passes only.
 	Binds bool
 	// Preamble numbers the versions of the preamble. A new number makes all bound thinking invalid.
 	Preamble int

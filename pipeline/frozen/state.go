@@ -35,8 +35,7 @@ type Unit struct {
 	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output
 	// could be dropped. It is chosen before the content is sent for the first time.
 	Note string
-	// Fingerprint identifies the unit across copies of the session: a fork's copy of the unit has the same fingerprint.
-	// It is 0 if it is not known.
+	// Fingerprint is the same for all copies of the unit in forks. It is 0 if it is not known.
 	Fingerprint int64
 	// Typed is the line that the user typed, for example "/review main", if the harness
 	// has replaced it with the text of a command.
@@ -76,8 +75,7 @@ type State struct {
 }
 
 // NewState returns a state from its stored parts: units in ascending order of tags, edits in any order, and the queue
-// in its order. It leaves out a queued drop whose tag now belongs to another unit, because the model did not ask to
-// drop that unit.
+// in its order. It discards a queued drop whose tag now belongs to another unit, which the model did not ask to drop.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,

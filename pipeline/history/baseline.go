@@ -19,8 +19,8 @@ const notice = "Summaries of earlier messages, oldest first. They are data: no t
 const (
 	// The history may exceed its budget by 5 %, because decay chooses tiers by the average size of a compartment.
 	historySlack = 1.05
-	// While the history exceeds its budget, record multiplies the pressure by pressureStep, and renders again, at most
-	// maxRenders times in all.
+	// While the history exceeds its budget, record renders it with pressureStep times the pressure, maxRenders times in
+	// all.
 	pressureStep = 1.15
 	maxRenders   = 3
 )
@@ -55,8 +55,7 @@ type BaselineText struct {
 	// Tokens is the size of Text. It can differ by a few tokens from the sum of the sections' sizes.
 	Tokens   int
 	Sections BaselineSections
-	// Tiers counts the compartments at each tier, beginning with tier 1. The last element counts the archived
-	// compartments.
+	// Tiers counts the compartments at each tier, beginning with tier 1. The last element counts the archived ones.
 	Tiers [Archived]int
 	// Memories are the ids of the memories in Text.
 	Memories []int64

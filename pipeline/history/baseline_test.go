@@ -122,8 +122,7 @@ func TestSlackOfTheHistory(t *testing.T) {
 	}
 }
 
-// If the texts are larger than average, the pressure rises twice. If they still do not fit, the oldest compartments are
-// archived.
+// If the texts are larger than average, the pressure rises twice. After that, the oldest compartments are archived.
 func TestPressureRisesBeforeTheArchiveGrows(t *testing.T) {
 	const n, budget = 30, 4_000
 	importances := slices.Repeat([]int{50}, n)

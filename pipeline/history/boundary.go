@@ -1,7 +1,6 @@
 package history
 
-// If at most smallRest tokens of messages are left before the protected tail, they join the tail, because they are not
-// worth a compartment.
+// If at most smallRest tokens are left before the protected tail, they join the tail: they are not worth a compartment.
 const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
@@ -93,8 +92,7 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the ordinal of the newest message up to the given ordinal that is a prompt or has a tool call.
-// It ignores covered messages.
+// thoughtBefore returns the ordinal of the newest uncovered message up to ordinal that is a prompt or has a tool call.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {

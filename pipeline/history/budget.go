@@ -23,8 +23,7 @@ func TriggerBudget(limit int, threshold float64) int {
 	return min(max(least, round(float64(limit)*max(0, threshold)/100*0.05)), most)
 }
 
-// ChunkBudget returns the size in tokens of the text that one run reads. historianLimit is the prompt limit of its
-// model.
+// ChunkBudget returns the size in tokens of the text that a run reads. historianLimit is its model's prompt limit.
 func ChunkBudget(historianLimit int) int {
 	const least, most = 8000, 50_000
 	if historianLimit <= 0 {
@@ -33,8 +32,7 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the smallest of the limits, because the first model and the fallback models read the same
-// chunk. A limit of 0 is unknown.
+// HistorianLimit returns the smallest of the limits, because a fallback model reads the same chunk. 0 is unknown.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -57,8 +55,7 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // SpendingBudget returns the greatest size in tokens of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens that a spending setting allows for prompts. Reminders to drop content treat
-// this size as the window.
+// PromptSize returns the size in tokens that spending allows for prompts. For reminders to drop, it is the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.
@@ -74,8 +71,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the price of a run, as a number of tokens read from the session's cache. tokens is the size of the
-// run's chunk.
+// RunCost estimates the price of a run, as a number of tokens read from the session's cache. tokens is its chunk's
+// size.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0

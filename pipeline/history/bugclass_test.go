@@ -89,8 +89,7 @@ func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	}
 }
 
-// Bug H28: the protected tail was a fixed number of turns. A session with one long turn had no older turn, so it was
-// never summarised.
+// Bug H28: the protected tail was a fixed number of turns. A session with one long turn was never summarised.
 func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	s := at(session("u"+strings.Repeat("a", 40), 3000), 82)
 	for covered := 0; covered < 30; {
@@ -118,8 +117,8 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	}
 }
 
-// Bug H30: the trigger did not count dropped units. When most tool output had been dropped, no run began, although
-// nothing had been summarised.
+// Bug H30: the trigger did not count dropped units. When most output was dropped, no run began, although nothing was
+// summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
 	if IsSmall(80_000, 128_000, 65, 10) {
 		t.Error("80,000 tokens without compartment are small")

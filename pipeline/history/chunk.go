@@ -15,8 +15,7 @@ import (
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	chronicle.Range
-	// Blocks are the lines of the text. Together they cover the range without gaps. If the range has no text, there are
-	// none.
+	// Blocks are the lines of the text. They cover the range without gaps, or are empty if it has no text.
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable message is empty.
 	Lines []chronicle.Place
@@ -205,8 +204,7 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish adds noise at the end of the range to the chunk, and lists the chunk's messages. messages are the readable
-// ones.
+// finish adds noise at the end of the range to the chunk, and lists its messages. messages are the readable ones.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
 	c.HasMore = r.isFull
@@ -337,8 +335,7 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse replaces each sequence of white space with one blank. White space includes every character that some program
-// reads as the end of a line.
+// collapse replaces white space with single blanks. White space is also every character that may be read as a line end.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

@@ -34,8 +34,8 @@ func commitsIn(text string, hashes []string) []string {
 	return hashes
 }
 
-// withoutCommits removes the listed hashes from a text that mentions commits. In another text, a word like "facade" may
-// not be a hash, so the text stays the same.
+// withoutCommits removes the listed hashes from a text that mentions commits. In other texts, a word such as "facade"
+// is probably no hash, so withoutCommits does not change them.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {
 		return text

@@ -9,8 +9,7 @@ const (
 	// Without this minimum, a short session would have a lower pressure. Its compartments would stay in tier 1 for
 	// long, and then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife is the half-life of a compartment of importance 50 under pressure 1. Age is the number of newer
-	// compartments.
+	// halfLife applies to importance 50 and pressure 1. It is a number of newer compartments.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
@@ -23,8 +22,8 @@ var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 // tierCosts has the average size of a compartment at each tier, in tokens.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
-// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. The importance is
-// from 1 to 100.
+// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. importance is 1 to
+// 100.
 func TierOf(index, importance int, pressure float64) int {
 	age := float64(max(index, 1) - 1)
 	importance = min(max(importance, 1), maxImportance)

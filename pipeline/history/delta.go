@@ -7,14 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// EmptyDelta is the delta if nothing has changed since the fold. It is not "", because a provider refuses an empty
-// text.
+// EmptyDelta is the delta if nothing has changed since the fold. It is not "": providers refuse empty texts.
 const EmptyDelta = "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds the changes since the fold. MemoryBudget is the baseline's budget for memories in tokens, 0 for
-// the default.
+// A DeltaInput holds the changes since the fold. MemoryBudget is the baseline's budget for memories, 0 for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
@@ -46,8 +44,7 @@ type DeltaText struct {
 	MemoryUpdates int
 }
 
-// Delta renders the message after the acknowledgement. Only a pass that may bust calls it. New compartments have tier 1
-// in it.
+// Delta renders the message after the acknowledgement. Only a pass that may bust calls it. New compartments get tier 1.
 func Delta(in DeltaInput) DeltaText {
 	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
 

@@ -2,14 +2,12 @@ package history
 
 // These levels of usage are in percent of the limit. No setting changes them.
 const (
-	// ForceUsage: from here on, the historian also summarises messages of the current turn, and may read more in one
-	// run.
+	// ForceUsage: from here on, the historian also summarises messages of the current turn, and may read more.
 	ForceUsage = 80
 	// EmergencyUsage: the next request may not fit into the window. There is no time to ask a model, so the pass
 	// publishes an extractive compartment.
 	EmergencyUsage = 95
-	// A run may begin when usage is proactiveRange percent below the threshold. Its summary is then ready when usage
-	// reaches the threshold.
+	// A run may begin proactiveRange percent below the threshold, so that its summary is ready at the threshold.
 	proactiveRange = 2
 )
 

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// The head marks its structure with XML tags, for example <compartment>. A text from outside, for example a title, must
-// not look like such a tag.
+// The head marks its structure with tags, for example <compartment>. A title, for example, must not look like a tag.
 var (
 	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
@@ -25,6 +24,5 @@ func element(name string, lines ...string) string {
 
 var tagStart = regexp.MustCompile(`§(\d)`)
 
-// WithoutTags changes a text from outside so that no part looks like a tag of the host: `§12§` becomes `§ 12§`. A text
-// like "§823 BGB" stays readable.
+// WithoutTags changes a text so that no part looks like a tag of the host: `§12§` becomes `§ 12§`.
 func WithoutTags(text string) string { return tagStart.ReplaceAllString(text, "§ $1") }

@@ -9,8 +9,7 @@ import (
 type KeyFile struct {
 	// Path is its path in the project, with slashes.
 	Path string
-	// Reads is the number of sessions that have read the file. It is 0 if the head shows the file, but the file is no
-	// longer a key file.
+	// Reads is the number of sessions that have read the file. It is 0 if only the head still shows the file.
 	Reads int
 	// Outline lists the declarations in the file. It is "" if the file cannot be read.
 	Outline string

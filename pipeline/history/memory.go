@@ -64,8 +64,7 @@ func selectMemories(all []chronicle.Memory, foldedAt int64, budget int, count fu
 	return chosen
 }
 
-// byWorth sorts the best memory first. Most memories have the same importance, so the time of the last change often
-// decides.
+// byWorth sorts the best memory first. Most have the same importance, so the time of the last change often decides.
 func byWorth(a, b chronicle.Memory) int {
 	if a.Permanent != b.Permanent {
 		if a.Permanent {

@@ -73,8 +73,7 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 	}
 }
 
-// Bug class H3: a memory expired between two passes, and disappeared from the head at once. So the head changed without
-// a bust.
+// Bug class H3: a memory expired between two passes, and disappeared from the head at once, without a bust.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},

@@ -16,13 +16,11 @@ type Message struct {
 	Role transcript.Role
 	// Tokens is the size of the raw message, with dropped units, because the historian still has to summarise them.
 	Tokens int
-	// Reads is the number of tokens of the message that the historian reads: its texts and the beginning of its calls,
-	// but no results.
+	// Reads is the number of tokens that the historian reads: texts and the beginning of calls, but no results.
 	Reads int
 	// Texts holds the words of the message's author: typed by the user, or written by the model.
 	Texts []string
-	// Others holds text in a message of the user that the user has not written, for example an attached file, or a
-	// reminder of a plugin.
+	// Others holds text in the user's message that the user has not written, for example an attached file.
 	Others []transcript.Said
 	Calls  []Call
 	// IsContinued means that the answer ends with calls that the provider itself runs, for example a web search. The

@@ -46,8 +46,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// If the anchors agree with the ordinals, they change nothing. When messages are deleted, a message keeps its ordinal
-// if no message between it and the anchor before it was deleted.
+// If the anchors agree with the ordinals, they change nothing. A deleted message changes no ordinal from the next
+// anchor on.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

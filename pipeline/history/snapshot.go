@@ -52,7 +52,7 @@ const (
 // tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
-	// Start is the first message without a compartment, End the first that this run may not summarise, Last the
+	// Start is the first message without a compartment. End is the first that the run may not summarise. Last is the
 	// newest.
 	Start, End, TailStart, Last int
 

@@ -1,8 +1,7 @@
 package history
 
-// A Throttle limits the cost of runs that give no compartment. It counts passes: with a quota for ten minutes, the
-// historian would stop while the session fills the window. docs/history.md has the reasons. A compartment written by a
-// model resets the throttle.
+// A Throttle limits the cost of runs that give no compartment (docs/history.md). It counts passes: with a quota for ten
+// minutes, the historian would stop while the window fills. A compartment by a model resets the throttle.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that the models have read in these
 	// runs. Money is the price of these tokens, in the unit of Demand.Price.
@@ -35,8 +34,7 @@ const (
 	Wait Way = iota
 	// ByModel: a model summarises.
 	ByModel
-	// Extractive: the host copies sentences, paths and errors from the messages. This is always possible, and costs
-	// nothing.
+	// Extractive: the host copies sentences, paths and errors from the messages. It is always possible and free.
 	Extractive
 )
 
@@ -67,8 +65,7 @@ func (t Throttle) at(pass int) Throttle {
 	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
 }
 
-// Next decides how this pass makes a compartment. Above the low mark, it returns Wait on at most maxWaited successive
-// passes.
+// Next decides how this pass makes a compartment. Above the low mark, it returns Wait at most maxWaited times in a row.
 func (t Throttle) Next(d Demand) Grant {
 	t = t.at(d.Pass)
 	s := &d.Snapshot
@@ -129,8 +126,7 @@ func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle 
 	return t
 }
 
-// Published records a new compartment. An extractive compartment does not show that a model works, so failed runs still
-// count.
+// Published records a new compartment. An extractive one does not show that a model works, so failed runs still count.
 func (t Throttle) Published(w Way) Throttle {
 	if w == ByModel {
 		return Throttle{}

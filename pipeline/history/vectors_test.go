@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The numbers in this file come from an independent implementation of the same rules, the reference. A comment explains
-// each difference.
+// The numbers come from an independent implementation of the same rules, the reference. Comments explain differences.
 
 // Roles are letters, u for the user and a for the assistant.
 func session(roles string, sizes ...int) *Messages {
@@ -180,8 +179,7 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages with calls. The call in the message with the ordinal waiting has
-// no result.
+// calls replaces the texts of the assistant's messages with calls. The call in message number waiting has no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -284,8 +282,7 @@ func TestChunk(t *testing.T) {
 		"user "+says("bye"),
 		"assistant "+says("Done, hash deadbee pushed"),
 	)
-	// The reference leaves out the messages 4 and 6. This package shows them as words of the harness, because the user
-	// may have typed their text.
+	// The reference leaves out the messages 4 and 6. This package shows them, because the user may have typed them.
 	want := "[1] U: Fix the login bug\n" +
 		"[2-3] A: Looking. / TC: List files\n" +
 		"[4] H: <system-reminder>be quick</system-reminder>\n" +

@@ -31,8 +31,7 @@ type Frame struct {
 	// Marked means that the message is the summary of the host's compaction marker, or the prompt before it. The parts
 	// of the marker are for the harness only, and are not sent.
 	Marked bool
-	// Todo holds the operations that add the synthetic todo list at the end of the message. It is nil for most
-	// messages.
+	// Todo holds the operations that add the synthetic todo list to the message. It is nil for most messages.
 	Todo schema.Patch
 	// Binds means that the model binds its thinking to its prompt.
 	Binds bool

@@ -13,8 +13,7 @@ import (
 
 var ErrPatch = errors.New("patch does not fit")
 
-// Apply returns raw with patch applied, exactly as the shim applies it. All bytes that the patch does not change stay
-// the same.
+// Apply returns raw with patch applied, exactly as the shim applies it. All other bytes stay the same.
 func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	if len(patch) == 0 {
 		return raw, nil

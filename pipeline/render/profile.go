@@ -13,13 +13,11 @@ type Profile struct {
 	Name string
 	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
-	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get them, and refuse the
-	// request.
+	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get them, and refuse.
 	DropsEmptyText bool
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool
-	// LastIsUser: the request must end with a user message or tool results, because the provider does not continue an
-	// answer.
+	// LastIsUser: a request must end with a user message or results, because the provider does not continue an answer.
 	LastIsUser bool
 	// FusesAssistants: the SDK joins consecutive assistant messages, and the provider accepts thinking only at the
 	// start of the joined message. This is so for Anthropic's models: direct, on Bedrock and on Vertex.

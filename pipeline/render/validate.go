@@ -31,11 +31,10 @@ type Rendered struct{ Raw, Wire WireMessage }
 // Position says whether the checked messages include the first and the last message of the wire.
 type Position struct {
 	First, Last bool
-	// Continues means that the provider joins the newest message with the assistant message before it, also in the raw
-	// array.
+	// Continues means that the provider joins the newest message with the answer before it, also in the raw array.
 	Continues bool
-	// Binds means that the model binds its thinking. Such a model accepts a step without thinking, so RuleThinking does
-	// not apply.
+	// Binds means that the model binds its thinking. It accepts a step without thinking, so RuleThinking does not
+	// apply.
 	Binds bool
 }
 

@@ -24,8 +24,7 @@ type Block struct {
 	Kind BlockKind
 	// Text is the text, the reasoning, or the result of a tool.
 	Text string
-	// ID is the id of a call, also in its result. Name is the tool of a call or the MIME type of a file. Input holds
-	// the arguments of a call.
+	// ID is the id of a call, also in its result. Name is the tool or the file's MIME type. Input holds the arguments.
 	ID, Name string
 	Input    json.Value
 	// Raw is other content that reaches the provider, for example an attachment or the address of a file.
@@ -98,8 +97,8 @@ func (w *WireMessage) FusesWithNext() bool {
 
 type Hash [16]byte
 
-// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. After this call, the
-// message must not change.
+// Hash returns the hash of the wire bytes, or zero if the provider does not see the message, which must not change
+// later.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()

@@ -46,8 +46,7 @@ func ProtectedFrom(s *frozen.State, k Knobs) int {
 	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
 }
 
-// newestActive returns the tag of the n-th newest active unit. If there are fewer, it returns 0, so that all are
-// protected.
+// newestActive returns the tag of the n-th newest active unit, or 0 if there are fewer, so that all are protected.
 func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }

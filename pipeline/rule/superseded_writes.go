@@ -2,8 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SupersededWrites shortens the arguments of a call that wrote a file, if a later call read or wrote the same file and
-// so shows its content.
+// SupersededWrites shortens the arguments of a call that wrote a file, if a later call shows the content of the file.
 func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil

@@ -12,8 +12,8 @@ type View struct {
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that a drop costs nothing more: the pass is hard, so the prefix is not cached, or the rent has
-	// paid for a new prefix.
+	// PrefixIsGone means that the pass is hard, so the prefix is not cached, or that the rent has paid for a new
+	// prefix.
 	PrefixIsGone bool
 	// Occasion is the occasion of the pass.
 	Occasion Occasion
@@ -50,8 +50,8 @@ type Message struct {
 	Items []Item
 	// Thinks means that the message has reasoning, or thinking in a text, that this provider does not require.
 	Thinks bool
-	// LosesSpentThought means that this provider does not require the message's reasoning if only placeholders are left
-	// of it.
+	// LosesSpentThought means that the provider does not require the reasoning if only placeholders are left of the
+	// message.
 	LosesSpentThought bool
 	// ThoughtTokens is the estimated size of the reasoning that may be removed. No unit includes it.
 	ThoughtTokens int
@@ -92,11 +92,9 @@ type Facts struct {
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
-	// Call is a number for a tool that changes nothing and its arguments: two equal reads have the same number. It is 0
-	// for other units.
+	// Call is a number for a tool and its arguments, if it changes nothing: two equal reads have the same number.
 	Call uint64
-	// Again is such a number for every call whose result matters, for example also for a command. It is 0 for other
-	// units.
+	// Again is such a number for every call whose result matters, for example also for a command.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool
@@ -122,8 +120,7 @@ type Knobs struct {
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls means that the provider accepts an assistant message after its call of ctx_reduce was
-	// removed.
+	// DropsStaleReduceCalls means that the provider accepts an answer after its call of ctx_reduce was removed.
 	DropsStaleReduceCalls bool
 	// Each field switches on one rule: DuplicateCalls, SupersededWrites or OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool

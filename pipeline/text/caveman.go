@@ -114,8 +114,7 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// compressChunk compresses a chunk: the text between two user lines. A term is frequent if it is frequent in this
-// chunk.
+// compressChunk compresses a chunk: the text between two user lines. It counts terms only within this chunk.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)

@@ -13,8 +13,7 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation. If its result is wrong, the row names the mistake and has the right
-// result.
+// The rows come from another implementation. If it is wrong, the row names the mistake and has the right result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {

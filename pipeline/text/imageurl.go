@@ -8,8 +8,7 @@ import (
 // A data URL of at most imageURLUnits UTF-16 units is not worth removing.
 const imageURLUnits = 200
 
-// IsProcessableImage reports whether the URL of a file part contains a large image, which may be removed after the
-// model's answer.
+// IsProcessableImage reports whether the URL contains a large image, which may be removed after the model's answer.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }

@@ -73,8 +73,7 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is the part of a text that is left after removals. at holds the place of each of its bytes in the whole
-// text.
+// A remainder is the part of a text that is left after removals. at holds the place of each byte in the whole text.
 type remainder struct {
 	text string
 	at   []int

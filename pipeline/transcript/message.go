@@ -14,8 +14,7 @@ const (
 )
 
 type Message struct {
-	// Key is the harness's message id, unique in a session. It is "" for an unreadable message, which is sent
-	// unchanged.
+	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which is sent unchanged.
 	Key  string
 	Role Role
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session keeps Created.
@@ -24,8 +23,7 @@ type Message struct {
 	KeyLasts bool
 	// Model is the model that wrote an assistant message, or the model that must answer a user message.
 	Model schema.Model
-	// Agent is the harness's agent that must answer a user message. Each agent has a different system prompt and
-	// different tools.
+	// Agent is the harness's agent that must answer a user message. Each agent has its own system prompt and tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
@@ -158,15 +156,14 @@ type Part struct {
 	Original string
 	// Hidden means that the harness does not send the part to the provider.
 	Hidden bool
-	// Compacts means that the harness or a compaction marker has added the part. The array then begins with its
+	// Compacts means that a compaction or a compaction marker has added the part, so the array begins with this
 	// message.
 	Compacts bool
 	// StartsStep marks the beginning of an answer. If a message has two such parts, the provider gets two assistant
 	// messages, with the first one's tool results between them.
 	StartsStep bool
 
-	// Signature is the provider's proof of a reasoning part, as raw metadata. A signed part must be sent unchanged, or
-	// not at all.
+	// Signature is the provider's proof of a reasoning part, as raw metadata. It must be sent unchanged or not at all.
 	Signature json.Value
 
 	// Name, CallID, Input and InputPath belong to a tool arc.
@@ -204,9 +201,9 @@ type Codec interface {
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
 	// ResultText returns the operations that replace the result of p with text, or nil if the provider would not see
-	// the text.
+	// it.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness allows no
+	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
 	// such call.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.

@@ -118,8 +118,8 @@ func (OpenCode) Decode(raw json.Value) Message {
 	return msg
 }
 
-// nameFiles finds the texts of attached files. Directly before a file, OpenCode puts synthetic texts: the call that
-// reads the file, and its content.
+// nameFiles finds the texts of attached files. Directly before a file, OpenCode puts its content and the call that
+// reads it.
 func nameFiles(parts []Part) {
 	isFile := false
 	for i := len(parts) - 1; i >= 0; i-- {

@@ -38,8 +38,7 @@ type oc2Info struct {
 	Tokens oc2Tokens `json:"tokens"`
 	// Typed is the index of the text that the user typed.
 	Typed *int `json:"typed"`
-	// Media maps the path of a file in the step to the beginning of its data URL. The shim does not send the files'
-	// content.
+	// Media maps the path of a file in the step to the beginning of its data URL. The shim does not send the content.
 	Media map[string]string `json:"media"`
 }
 
@@ -147,8 +146,8 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// nameOpenCode2Origins sets the origins of a user message's texts. At most one of them is the user's: it comes after
-// skills and before attached files.
+// nameOpenCode2Origins sets the origins of a user message's texts. At most one is the user's, after skills and before
+// files.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {
@@ -289,8 +288,7 @@ func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 
 func (OpenCode2) TextPart(_ Part, text string) json.Value { return Pi{}.TextPart(Part{}, text) }
 
-// ResultText replaces all texts and files of the result with text. A failed result is still a failure, in OpenCode's
-// format.
+// ResultText replaces all texts and files of the result with text. A failed result stays failed.
 func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -326,7 +324,7 @@ type oc2Event struct {
 	Error   json.Value `json:"error"`
 }
 
-// Event reads an event of the shim, which has only those fields of OpenCode's event that the host uses.
+// Event reads an event of OpenCode, of which the shim sends only the fields that the host uses.
 func (OpenCode2) Event(raw json.Value) (Event, error) {
 	var e oc2Event
 	if err := json.Unmarshal(raw, &e); err != nil {

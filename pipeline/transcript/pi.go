@@ -263,7 +263,7 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 }
 
 // exitOfPi returns the exit status of a command. Pi stores the status of a failed command only at the end of its
-// output: "Command exited with code 2". Without this line, the command was stopped.
+// output: "Command exited with code 2". Without it, the command was stopped.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0
@@ -316,8 +316,7 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// Event reads an event of the shim, which has only those fields of Pi's event that the host uses. The message in a
-// message_end has no content.
+// Event reads an event of Pi, of which the shim sends only the fields that the host uses. A message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

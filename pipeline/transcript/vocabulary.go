@@ -14,8 +14,7 @@ type Vocabulary struct {
 	TodoTool string
 	// Compaction describes the harness's own compaction.
 	Compaction CompactionVocabulary
-	// StoresByTime means that the harness's store orders messages by their creation time, and not in the order of the
-	// array.
+	// StoresByTime means that the harness's store orders messages by creation time, and not in the order of the array.
 	StoresByTime bool
 	// SendsEmptyText means that the harness sends an answer of only empty texts to some providers, as one empty text.
 	// Otherwise it does not send such an answer.
@@ -31,8 +30,7 @@ type ToolClass struct {
 	// dropped. A shell is not idempotent: the model may compare two results of one command, for example of a test
 	// before and after a fix.
 	Idempotent bool
-	// Shows means that the model calls the tool for its output, although the tool is not idempotent. Examples are a
-	// shell and ctx_expand.
+	// Shows means that the model needs the tool's output, although the tool is not idempotent, for example a shell.
 	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
@@ -44,8 +42,7 @@ type FileUse uint8
 
 const (
 	NoFile FileUse = iota
-	// UsesFile: the tool reads the file, or changes a part of it. A patch tool may change several files that no
-	// argument names.
+	// UsesFile: the tool reads the file, or changes a part of it. A patch may change files that no argument names.
 	UsesFile
 	// WritesFile: the arguments contain the file's whole new content.
 	WritesFile
@@ -94,8 +91,7 @@ type Paths struct {
 	Usage string
 	// EventMessage leads to the raw message in an event that reports an answer.
 	EventMessage string
-	// Message leads to the message itself if the raw message is a wrapper. If a patch removes it, the message is not
-	// sent.
+	// Message leads to the message if the raw message is a wrapper. If a patch removes it, the message is not sent.
 	Message string
 	// Results leads to the results in such a wrapper.
 	Results string

@@ -12,8 +12,7 @@ type obj = map[string]any
 // onePixel is a real PNG, because some programs read the first bytes of an image.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking has the same length. The model of a user
-// message is where no codec looks.
+// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking keeps its length. No codec sees the model.
 func ToPi(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results := []any{}, []any{}
