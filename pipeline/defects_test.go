@@ -287,7 +287,7 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 }
 
 // OpenAI refuses a text without its reasoning item, and a reasoning item without a text or call after it. So the host
-// sends reasoning as long as its text or a call after it.
+// removes reasoning only together with the last text or call after it.
 func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",

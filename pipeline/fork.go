@@ -243,7 +243,8 @@ func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	return b
 }
 
-// TagCounter returns the highest tag of the copy. With the original's higher counter, copied units would seem old.
+// TagCounter returns the highest tag of the copy. Rules measure age in tags, so with the original's higher counter, the
+// copied units would seem old.
 func (c Copy) TagCounter() int {
 	if len(c.Units) == 0 {
 		return 0

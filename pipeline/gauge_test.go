@@ -218,8 +218,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A summary replaces messages with thinking. The bug: the host still counted it, and estimated 12,911 tokens instead of
-// 3,959.
+// A summary replaces messages with thinking. The bug: the host still counted this thinking, and estimated 12,911 tokens
+// instead of 3,959.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}

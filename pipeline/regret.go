@@ -122,8 +122,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of the messages that are not on the wire, until their size exceeds tokens: the size of
-// the text that ctx_expand has shown.
+// RemovedIn returns those units of the messages that are not on the wire. It stops when their size reaches tokens: the
+// size of the text that ctx_expand has shown.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

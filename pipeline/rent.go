@@ -6,9 +6,9 @@ import "github.com/magicctx/magicctx-host/schema"
 // again, and so adds to the rent. When the rent has reached the price of the bust, the session makes the bust
 // (docs/decisions.md).
 //
-// All sums are in the price of reading one token from the cache. A bust writes tokens that would otherwise be read, so
-// its price is the difference. For example, if writing a token costs 1.25 and reading a token costs 0.1, a bust that
-// writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
+// All sums are multiples of the price of reading one token from the cache. A bust writes tokens that would otherwise be
+// read, so its price is the difference. For example, if writing a token costs 1.25 and reading a token costs 0.1, a
+// bust that writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int

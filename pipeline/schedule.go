@@ -107,11 +107,11 @@ type Signals struct {
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
 //   - A steady pass adds only the tags of new units. It does not change the cached prefix.
-//   - A soft pass may add edits to a live prefix, and everything after the first edit is then sent again. It asks the
-//     rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that make room once enough is
-//     freed. It applies the queued drops except those of protected units. A bust for rent applies these, too, because
-//     the model has asked for them, but asks no rule that makes room. A soft pass may write a new delta of the head and
-//     the synthetic todo list. It must not change the rest of the setup, for example the provider profile.
+//   - A soft pass may add edits although the prefix is cached. Everything after the first edit is then sent again. The
+//     pass asks the rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that free space
+//     once enough is freed. It applies queued drops, except drops of protected units. It may write a new delta and the
+//     synthetic todo list, but must not change the rest of the setup, for example the provider profile. A bust for rent
+//     asks no rule that frees space, but applies all queued drops, because the model has asked for them.
 //   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. It
 //     asks the rules of the occasion Pressure from half way between the low mark and the threshold on.
 //
@@ -119,11 +119,11 @@ type Signals struct {
 // soft pass hard if it has to fold the head, for example to show the first compartment. Such a fold makes the provider
 // read the whole prompt again, so it waits if the bust is not worth its price.
 //
-// No pass drops a call that is still running. If pressure below the force level is the only reason for a soft pass, the
-// pass waits for the end of the turn, unless it is a subagent's.
+// No pass drops a call that is still running. Below the force level, a bust for pressure waits for the end of the turn,
+// except in a subagent.
 //
-// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may still become steady.
-// The cause says why, and this list is complete:
+// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may also become steady,
+// but only with these causes:
 //
 //   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.

@@ -70,7 +70,7 @@ func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 // IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
-// restored returns the treatment with the whole content. Injected blocks and reasoning stay off the wire.
+// restored returns the treatment with the whole content. Injected blocks and reasoning stay removed.
 func (t Treatment) restored() Treatment {
 	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
 	return t

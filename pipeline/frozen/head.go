@@ -11,8 +11,8 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
-	// summarised. It is empty if the array began with the session's first message.
+	// If the array began with a summary of the harness when message Through was summarised, AfterSummary is the key of
+	// that summary. Otherwise it is "".
 	AfterSummary string
 	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
 	Pinned [MaxPinned]string

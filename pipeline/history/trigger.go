@@ -74,9 +74,9 @@ type TriggerResult struct {
 }
 
 const (
-	// The trigger condenses messages until it has read sizeFactor trigger budgets, but at least leastTokens tokens.
+	// The trigger condenses messages up to sizeFactor times the trigger budget, or up to leastTokens if this is more.
 	leastTokens = 6000
-	// A run begins if the condensed text has the size of sizeFactor trigger budgets.
+	// A run begins if the condensed text reaches sizeFactor times the trigger budget.
 	sizeFactor = 3
 	// If drops bring the usage down to 75 % of the execute threshold, no run is needed.
 	dropsSuffice = 0.75

@@ -128,7 +128,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that the wire shows in another form than the model wrote them.
+	// changed marks the parts that are sent in another form than the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }

@@ -86,7 +86,7 @@ func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	}
 }
 
-// A second change by a clamp would cause a second bust.
+// If a second clamp changed the arguments again, it would cause a second bust.
 func TestClampIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

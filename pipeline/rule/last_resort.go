@@ -91,8 +91,8 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// KeptPieces removes content that the user keeps, oldest first. It runs only if removing all other content was not
-// enough, because a session that cannot send its next request is worse.
+// KeptPieces removes content that the user keeps, oldest first. It runs only if the request does not fit after all
+// other content was removed.
 func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	need, skeletonFrom := v.Need, newestTools(v.State, SkeletonWindow)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {

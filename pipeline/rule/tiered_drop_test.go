@@ -62,7 +62,7 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// The newest fifth is rounded up, and protected tools belong to it.
+// The rule does not drop the newest fifth of a tier, rounded up. Protected tools are counted in this fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int

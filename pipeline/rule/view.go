@@ -92,9 +92,9 @@ type Facts struct {
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
-	// Call is a number for a tool and its arguments, if it changes nothing: two equal reads have the same number.
+	// Call is a number for a tool that changes nothing, with its arguments: two equal reads have the same number.
 	Call uint64
-	// Again is such a number for every call whose result matters, for example also for a command.
+	// Again is such a number also for other calls that the model makes for their results, for example for commands.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool
