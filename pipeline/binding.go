@@ -94,7 +94,7 @@ func (s *memo) isUnboundAtSight(e *entry) bool {
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
-// hasLostThinking reads the frozen state, because a restarted host decides before its first rendering.
+// hasLostThinking reads the frozen state and not the rendering, because a restarted host has not rendered anything yet.
 func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false
@@ -166,7 +166,7 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn for the units of the frozen state. It stores the sums, until weigh counts a message again.
+// thinkingSent is thinkingIn for the units of the frozen state. It caches the sums until weigh counts a message again.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))

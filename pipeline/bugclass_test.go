@@ -83,8 +83,8 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// Bug A2: the host stored up to which message the model had seen the images. When it moved, screenshots disappeared
-// between busts.
+// Bug A2: the host stored which message the model had read last. When this mark moved, screenshots before it
+// disappeared without a bust.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}
@@ -291,8 +291,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: the provider joins successive answers to one, which may have thinking only at its start. The host counted an
-// empty answer as the start, although it is not on the wire.
+// Bug A33: the provider joins successive answers into one, which may have thinking only at its start. The host counted
+// an empty answer as the start, although it is not on the wire.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -305,7 +305,7 @@ func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s.steady("restart")
 }
 
-// Bug A43: a subagent does all its work in one turn. The host allowed one bust a turn, so it reached the limit.
+// Bug A43: a subagent does all its work in one turn. The host allowed one bust a turn, so the window was full.
 func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Subagent = true
@@ -318,7 +318,7 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	}
 }
 
-// Bug B1: the host dropped the results between two answers. The provider then joined the answers to one message with
+// Bug B1: the host dropped the results between two answers. The provider then joined the answers into one message with
 // thinking in its middle, and refused the message. If the harness itself sends two successive answers, the host does
 // not change them.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {

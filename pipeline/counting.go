@@ -51,7 +51,7 @@ func (s *array) newestMeasured() int {
 }
 
 // Measured returns the key of the newest answer with a usage. It returns "" if this usage is incomplete, or if the
-// harness sent something else than the host's newest wire.
+// harness sent something other than the host's newest wire.
 func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key

@@ -27,7 +27,7 @@ type Readings struct {
 	Flush bool
 	// Overflow means that the provider refused the newest prompt as too long.
 	Overflow bool
-	// OverflowTokens is the size of that prompt according to the provider, 0 if the provider did not name it.
+	// OverflowTokens is the size of the refused prompt in the provider's error, 0 if the error does not name it.
 	OverflowTokens int
 	// Counting converts between the provider's tokens and the host's.
 	Counting Counting
@@ -222,7 +222,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// The head alone may end the pressure. But everything after a new head is sent again anyway, so the rules still
-	// free down to the low mark.
+	// free space down to the low mark.
 	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}

@@ -130,7 +130,7 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 }
 
 // Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. The next pass
-// sent it again.
+// sent the reasoning again.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)

@@ -23,8 +23,8 @@ type Relief struct {
 // Stuck describes the moment at which an episode got stuck, or is zero. A pass asks the rules again only if one of
 // these values changes, if a drop is queued, or if a new compartment waits.
 type Stuck struct {
-	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
-	// could take. Band was the band of pressure.
+	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim could drop. Band was the band of
+	// pressure.
 	Tag, Grace, Band int
 }
 
@@ -65,7 +65,7 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 }
 
 // occasionOf returns Pressure already below the high mark if the verdict is hard. The prefix is gone anyway, so this
-// bust can also do the work that the next episode would need another bust for.
+// bust also frees the space for which the next episode would need another bust.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -91,7 +91,7 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 }
 
 // minEmergency is the number of tokens that a bust in an emergency must free, because the next step would use up less
-// at once. A bust that frees less is made only if the prompt then is below the emergency level.
+// at once. A bust that frees less is made only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
 // After a flush or a refused prompt, or while the price is unknown, every bust of a live prefix is worth its cost.

@@ -14,8 +14,8 @@ import (
 
 // A History holds everything from which a head can be made, as it was at the beginning of the pass.
 type History struct {
-	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that a revert has
-	// taken, in the order of their publication.
+	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that reverts have
+	// withdrawn, in the order of their publication.
 	Compartments, Withdrawn []chronicle.Compartment
 	Docs                    []history.Doc
 	// Memories and Updates are ordered by id.
@@ -49,7 +49,7 @@ type FoldReason string
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
-	// FoldReverted: a revert has taken messages that the head covered.
+	// FoldReverted: a revert has removed messages that the head covered.
 	FoldReverted FoldReason = "reverted"
 	// FoldRefold: compartments of the head were replaced or removed.
 	FoldRefold FoldReason = "refold"

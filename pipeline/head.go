@@ -22,8 +22,8 @@ type headMemo struct {
 	end entry
 }
 
-// frameHead decides which messages the head covers now. Messages at which this changed must be rendered again. It
-// reports whether the head's messages changed.
+// frameHead marks messages for rendering if the head begins or ceases to cover them. It reports whether the head's
+// messages changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {
@@ -81,7 +81,7 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// Besides the system prompt's, a harness sets two breakpoints: on the two newest messages, or on the newest and the
+// Besides the breakpoints of the system prompt, a harness sets two: on the newest messages, or on the newest and the
 // tools.
 const harnessBreakpoints = 2
 
@@ -100,9 +100,9 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// isReverted reports whether a revert has removed the head's last covered message. The message may also be hidden by a
-// summary or a marker, but they hide all other covered messages, too. So if the array has an earlier covered message,
-// it was a revert, for example to another branch in Pi.
+// isReverted reports whether a revert has removed the head's last covered message. A summary or a marker can also hide
+// this message, but only together with all other covered messages. So an earlier covered message in the array shows a
+// revert, for example to another branch in Pi.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false

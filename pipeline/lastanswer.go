@@ -21,8 +21,8 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds rendered messages whose spared has changed. sparedOf reads only up to the second message after an
-// entry that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
+// reviewEnd finds rendered messages whose spared has changed. After an entry, sparedOf reads no further than the second
+// message that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -38,8 +38,8 @@ func (s *memo) reviewEnd() {
 // hasToKeepCall reports whether entry i must keep one call on the wire. Entry i or the next step may become the last
 // answer, for example after a revert, and Anthropic requires that the last answer begins with its thinking. So there
 // are two cases. First, entry i ends its turn with calls and signed thinking: without its calls, it would not be sent,
-// and an answer without thinking could become the last one. Second, the next step does so: without a result between the
-// two, the provider would join them, and the thinking of the next step would be in the middle.
+// and an answer without thinking could become the last one. Second, the next step ends the turn so: without a result
+// between the two steps, the provider would join them, and the thinking of the next step would be in the middle.
 //
 // The thinking may be in a message before the calls: the provider joins an answer without calls with the next answer.
 //

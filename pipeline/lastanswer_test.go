@@ -43,8 +43,9 @@ func (s *story) lastAnswerIs(key string) {
 	}
 }
 
-// Bug J10: a failed answer came directly before the newest step. The host took its calls for calls between two steps,
-// but the provider does not see them. It joined the newest step with an older one, whose text then came first.
+// Bug J10: a failed answer came directly before the newest step. The host assumed that its calls separate two steps.
+// But the provider does not see a failed answer, so it joined the newest step with an older one, whose text then came
+// first.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -59,7 +60,7 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 }
 
 // Bug J11: a status that only the user sees followed the newest step. The host assumed that the model had read the
-// results of this step, and dropped them in an emergency.
+// results of this step, and dropped these results in an emergency.
 func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -167,7 +168,7 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 }
 
 // Bug F24: answer a2 has thinking and a text. The model continued without a prompt, with the step a3. The provider
-// joins the two to one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
+// joins the two into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
 // thinking, and dropped the call before a2. The provider then also joined the text of a1, which came before that
 // thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
@@ -199,7 +200,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 }
 
 // Bug F26: a turn ended with thinking and no calls, and the next pass dropped the call before this answer. Then the
-// model continued without a prompt. Anthropic joined all these answers to one, which began with an older text.
+// model continued without a prompt. Anthropic joined all these answers into one, which began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {

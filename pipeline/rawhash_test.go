@@ -188,7 +188,7 @@ func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.E
 	return edits
 }
 
-// OpenCode does not send an answer that failed. A placeholder in it would change it without any effect.
+// OpenCode does not send an answer that failed. A placeholder would change the message, but not the request.
 func TestDropDoesNotShowAHiddenMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	answer := func(info obj) mjson.Value {

@@ -12,8 +12,8 @@ const (
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold replaces the result of a tool call, a text or a file with a short text. It says how large the content
-	// was, and that it can be read in parts. A call stays with its arguments.
+	// Withhold replaces the result of a tool call, a text or a file with a short text. The text says how large the
+	// content was, and that it can be read in parts. A call stays with its arguments.
 	Withhold EditKind = "withhold"
 	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. A model that sees
 	// no recent calls begins to imitate tool calls in its text.

@@ -28,8 +28,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows higher
-	// ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows memories
+	// and updates with higher ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
 	KeyFiles string

@@ -103,8 +103,8 @@ func (d *division) thoughtBefore(ordinal int) int {
 	return 0
 }
 
-// spareLivePrompt puts the newest prompt, which the model is answering, into the tail. Not under pressure: a session
-// with a single prompt could otherwise never be summarised.
+// spareLivePrompt puts the newest prompt, which the model is answering, into the tail. Under pressure it does not,
+// because a session with a single prompt could otherwise never be summarised.
 func (d *division) spareLivePrompt() {
 	prompt := d.Messages.newestPrompt(1)
 	if d.isPressed() || prompt < d.uncovered || prompt >= d.out.TailStart {

@@ -55,7 +55,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // SpendingBudget returns the greatest size in tokens of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens that spending allows for prompts. For reminders to drop, it is the window.
+// PromptSize returns the size in tokens that spending allows for prompts. Reminders to drop content treat this size as
+// the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.

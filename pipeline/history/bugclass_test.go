@@ -47,7 +47,7 @@ func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 }
 
 // Bug H9: the trigger and the run computed the first message without a compartment in two ways. The results differed
-// before the first compartment, so the run rejected each request for it.
+// before the first compartment, so each first run was rejected.
 func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	now := at(session(strings.Repeat("ua", 10), 4000), 50)
 	for _, none := range []int{0, -1} {

@@ -9,7 +9,7 @@ const (
 	// Without this minimum, a short session would have a lower pressure. Its compartments would stay in tier 1 for
 	// long, and then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife applies to importance 50 and pressure 1. It is a number of newer compartments.
+	// At importance 50 and pressure 1, the half-life is halfLife newer compartments.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// itemBudget bounds the open items in the head, in tokens. The head shows the newest items.
+// itemBudget limits the open items in the head, in tokens. The head shows the newest items.
 const itemBudget = 800
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done."

@@ -7,7 +7,7 @@ import (
 )
 
 type KeyFile struct {
-	// Path is its path in the project, with slashes.
+	// Path is the file's path in the project, with slashes.
 	Path string
 	// Reads is the number of sessions that have read the file. It is 0 if only the head still shows the file.
 	Reads int

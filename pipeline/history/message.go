@@ -29,7 +29,7 @@ type Message struct {
 	IsContinued bool
 }
 
-// A Call is a tool arc, or the half of it that the message holds.
+// A Call is a tool call with its result, or only one of the two.
 type Call struct {
 	ID, Tool string
 	// Input holds the arguments, for example {"filePath":"a.go"}.

@@ -64,7 +64,7 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal from which the messages have at least the given tokens, or 1.
+// suffixStart returns the greatest ordinal from which on the messages have at least the given tokens, or 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {

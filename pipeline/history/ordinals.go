@@ -69,7 +69,7 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 
 func (e Entry) hasNone() bool { return e.IsSummary || e.IsOutside }
 
-// IsAnchored reports whether Number knows the ordinals of an array. After a compaction, the array begins with a
+// IsAnchored reports whether Number can compute the ordinals of an array. After a compaction, the array begins with a
 // summary, and the number of missing messages is unknown. Number then needs an anchor.
 func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {

@@ -50,8 +50,8 @@ const (
 	maxBackoff = 8
 	// maxWaited is the number of passes that messages may wait for a summary before the status shows a fault.
 	maxWaited = 6
-	// After forgotten passes, the throttle forgets failed runs, so that a failed model is asked again even if usage
-	// stays below the low mark. The number of passes doubles each time, at most maxBouts times.
+	// After this number of passes, the throttle forgets failed runs. A failed model is then asked again even if usage
+	// stays below the low mark. The number doubles each time, at most maxBouts times.
 	forgotten = 50
 	maxBouts  = 4
 )
@@ -86,7 +86,8 @@ func (t Throttle) Next(d Demand) Grant {
 }
 
 // left returns the tokens that models may still read without a result. isSpent means that the limit of tokens or money
-// is reached. After the first failed run it is false, because the second run reads half of the chunk and may succeed.
+// is reached. After a single failed run, isSpent is false, because the second run reads half of the chunk and may
+// succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens

@@ -179,7 +179,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages with calls. The call in message number waiting has no result.
+// calls replaces the texts of the assistant's messages with calls. The call in the message with the ordinal waiting has
+// no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -205,8 +206,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call that the provider runs and the answer that continues it belong together. The bug: the
-// head ended between the two. The prompt then ended with an answer without its thinking, which Anthropic refuses.
+// If an answer ends with a call that the provider itself runs, the next answer continues it. The bug: the head ended
+// between the two answers. The prompt then ended with an answer without its thinking, which Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)

@@ -263,11 +263,11 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message without content that is worth sending. Some messages disappear: those with calls, if steps
-// are only removed whole (Profile.StepsLeaveWhole), and all, if the harness leaves out empty messages for this
-// provider. Otherwise a text stays, because the provider must not join the messages before and after. A message with
-// signed thinking, or with Frame.KeepsText, always gets a text: without it, an older step with calls but without
-// thinking could become the last answer, for example after a revert.
+// shell renders a message without content that is worth sending. The message disappears if it has calls and steps are
+// only removed whole (Profile.StepsLeaveWhole), or if the harness does not send empty messages to this provider.
+// Otherwise a text stays, because the provider must not join the messages before and after. A message with signed
+// thinking, or with Frame.KeepsText, always gets a text: without it, an older step with calls but without thinking
+// could become the last answer, for example after a revert.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()

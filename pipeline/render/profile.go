@@ -13,7 +13,8 @@ type Profile struct {
 	Name string
 	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
-	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get them, and refuse.
+	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get empty texts, and
+	// refuse the request.
 	DropsEmptyText bool
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool

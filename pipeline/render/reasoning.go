@@ -106,7 +106,7 @@ func (r *messageRenderer) removeFused() {
 			}
 			left, _ = r.answer(start, end)
 		}
-		// If the provider does not see this answer, it does not separate the answers around it.
+		// An answer that the provider does not see does not separate the answers around it.
 		if left != nothing {
 			continues = left == open
 		}

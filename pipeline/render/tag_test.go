@@ -55,7 +55,8 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// An answer loses tags that the session has given, at its start. The rest of a text is sent unchanged after its tag.
+// An answer loses the tags at its start that the session has given. The rest of a text is sent unchanged after its own
+// tag.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

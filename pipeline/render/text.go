@@ -51,5 +51,5 @@ func unlessBlank(changed, raw string) string {
 	return changed
 }
 
-// In functions with a parameter named text, text.IsJSSpace cannot be named.
+// A function with a parameter named text cannot call text.IsJSSpace.
 func isJSSpace(r rune) bool { return text.IsJSSpace(r) }

@@ -97,8 +97,8 @@ func (w *WireMessage) FusesWithNext() bool {
 
 type Hash [16]byte
 
-// Hash returns the hash of the wire bytes, or zero if the provider does not see the message, which must not change
-// later.
+// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. It caches the hash, so the
+// message must not change later.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()

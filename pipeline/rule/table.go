@@ -109,7 +109,7 @@ type Proposal struct {
 	After *frozen.Overlay
 }
 
-// A Reason says which rule has proposed an edit, and how many tokens, by the host's estimate, the edit removes.
+// A Reason names the rule that has proposed an edit. Freed is the estimated number of tokens that the edit removes.
 type Reason struct {
 	Rule  string
 	Freed int
