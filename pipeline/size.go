@@ -77,7 +77,7 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 }
 
 // compactedAt returns when the harness has compacted the session, 0 for never. Older usages report an array that no
-// longer exists. A compaction may keep their answers.
+// longer exists, even if the compaction has kept their answers.
 func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -304,7 +304,8 @@ func (e *entry) partsIn(in units) (parts frozen.Parts) {
 	return parts
 }
 
-// Parts returns the sizes of the units after the head by kind, without reverted messages. a is not committed yet.
+// Parts returns the sizes of the units after the head by kind, without reverted messages. a holds additions that are
+// not committed yet.
 func (s *memo) Parts(a frozen.Additions) frozen.Parts {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
 		return s.parts

@@ -162,7 +162,7 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user switched to a model that binds its thinking, so all thinking was removed from the wire. But the
-// host still counted it, and freed space for it. No measured prompt includes the thinking of a3.
+// host still counted this thinking, and freed space for it. No measured prompt includes the thinking of a3.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool

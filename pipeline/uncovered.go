@@ -15,7 +15,7 @@ type Uncovered struct {
 	Messages *history.Messages
 	// Decode decodes the message with the given ordinal. It returns nil for an unknown ordinal.
 	Decode func(ordinal int) *transcript.Message
-	// Covered is the ordinal of the last message before them.
+	// Covered is the ordinal of the last message before Messages.
 	Covered int
 }
 

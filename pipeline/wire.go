@@ -133,8 +133,8 @@ func (s *memo) reframe() {
 	}
 }
 
-// settle completes the entries from i on, as far as they depend on earlier messages: whether the provider joins them,
-// bound thinking, chains and sums. It returns the index of the first entry whose wire bytes changed.
+// settle computes, from entry i on, everything that depends on earlier messages: joined answers, bound thinking, chains
+// and sums. It returns the index of the first entry whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
@@ -260,8 +260,8 @@ func (s *memo) frameOf(i int) render.Frame {
 	return f
 }
 
-// identified adds everything else on which the wire of a raw message depends to its hash, so that the host notices when
-// the harness changes the wire. It adds:
+// identified adds to the hash of a raw message everything else on which its wire depends. So if the harness changes the
+// wire, the raw hash also changes. identified adds:
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
@@ -336,7 +336,7 @@ func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	}
 }
 
-// at returns the first entry whose chain, with this entry, is c.
+// at returns the index of the first entry up to which the chain is c.
 func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.entries, c.Messages, func(e entry, n int) int {
 		return cmp.Compare(chainOf(&e).Messages, n)
@@ -362,7 +362,8 @@ func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	// To clear the map would take as long as for its largest size ever, which is the whole session after a resync.
+	// clear(s.unsent) would take time in proportion to the largest size that the map ever had. After a resync, this is
+	// the whole session.
 	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared

@@ -56,7 +56,7 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// A term is abbreviated only if it occurs at least frequent times, so that a reader can guess the abbreviation.
+// A term is abbreviated only from this number of occurrences on, so that a reader can guess the abbreviation.
 const frequent = 3
 
 // userLine is at the start of a line that quotes the user. Compress does not change these lines.

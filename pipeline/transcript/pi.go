@@ -263,7 +263,7 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 }
 
 // exitOfPi returns the exit status of a command. Pi stores the status of a failed command only at the end of its
-// output: "Command exited with code 2". Without it, the command was stopped.
+// output: "Command exited with code 2". Without this text, the command was stopped.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0
@@ -293,7 +293,7 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// Pi has no tool for which the host makes up calls.
+// Pi has no todo tool, so the host adds no calls.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
 func (Pi) UsageValue(u Usage) json.Value {
