@@ -127,8 +127,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust that frees freed tokens of the measured prompt with the given number of
-// edits. It returns nil if the relief does not change.
+// reliefAfter returns the relief after a bust, or nil if it does not change. freed is the number of tokens that the
+// bust frees in the measured prompt, and edits is the number of its edits.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

@@ -138,9 +138,9 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns how the client must change the array's beginning, and records that the client knows it. The
-// client removes the first start messages, except the pinned ones. It then puts messages in front, or nothing if
-// isCleared.
+// HeadMutation returns how the client must change the array's beginning. It records that the client knows the change,
+// so the client must receive this answer. The client removes the first start messages, except the pinned ones. It then
+// puts messages in front, or nothing if isCleared.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -38,8 +38,9 @@ func (s *memo) reviewEnd() {
 // hasToKeepCall reports whether entry i must keep one call on the wire. Entry i or the next step may become the last
 // answer, for example after a revert, and Anthropic requires that the last answer begins with its thinking. So there
 // are two cases. First, entry i ends its turn with calls and signed thinking: without its calls, it would not be sent,
-// and an answer without thinking could become the last one. Second, the next step ends the turn so: without a result
-// between the two steps, the provider would join them, and the thinking of the next step would be in the middle.
+// and an answer without thinking could become the last one. Second, the next step ends its turn with calls and signed
+// thinking: without a result between the two steps, the provider would join them, and the thinking of the next step
+// would be in the middle.
 //
 // The thinking may be in a message before the calls: the provider joins an answer without calls with the next answer.
 //

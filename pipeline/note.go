@@ -7,7 +7,7 @@ import (
 )
 
 // NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen the
-// unit, because a note would then change the prefix. The unit must not contain a reminder of the harness.
+// unit, because a note would then change the prefix. The unit must not contain a reminder already.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded

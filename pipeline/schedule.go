@@ -70,7 +70,8 @@ func (c Cause) PrefixWasGone() bool {
 }
 
 const (
-	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction.
+	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or because a
+	// reminder moved.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"

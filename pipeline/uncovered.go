@@ -126,6 +126,7 @@ func (s *content) readTokens(i int) int {
 }
 
 // UncoveredTokens returns the size of the messages after the message with this key, or of all without such a message.
+// It is cheap enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

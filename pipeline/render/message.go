@@ -37,7 +37,8 @@ type Frame struct {
 	Binds bool
 	// Foreign means that another model wrote the message, not the one that gets the request.
 	Foreign bool
-	// Unbound means that the prompt before the message has changed since. Its thinking is invalid and must not be sent.
+	// Unbound means that the prompt before the message has changed since the model wrote the message. The message's
+	// thinking is invalid and must not be sent.
 	Unbound bool
 }
 

@@ -174,7 +174,8 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt.
+// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. A unit
+// outside the transcript, for example after a revert, never has to wait.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -199,8 +200,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest visible message if the model wrote it, because the model has not read its results yet.
-// A status for the user only is not visible.
+// unanswered returns the newest visible message if the model wrote it. The model has not read the results of this
+// message yet. A status for the user is not visible.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -216,13 +217,13 @@ func (v View) unanswered() *Message {
 // skeletons, so that a result stays between the two steps. Otherwise, a provider that joins consecutive assistant
 // messages would see the text of the older step before the thinking of the newest step, and refuse the request.
 //
-// The provider joins answers without calls with the step after them, so such answers belong to the newest step. At the
-// end of the array, such an answer counts as a step, because the model may continue with signed thinking and calls.
+// The provider joins an answer without calls with the step after it, so this answer belongs to the newest step. If the
+// answer is the last message, it counts as a step, because the model may continue with signed thinking and calls.
 //
-// If the newest step has no signed thinking, or if it calls no tool and the user has answered it, separating returns
-// nothing. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. In
-// that case, separating returns the arcs of the newest step. Without them, the older step would be the last step with
-// calls, and the provider would require its thinking. lastCalls handles a turn that ends with calls.
+// separating returns nothing if the newest step has no signed thinking, or if it has no calls and the user has answered
+// it. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. In that
+// case, separating returns the arcs of the newest step. Without them, the older step would be the last step with calls,
+// and the provider would require its thinking. lastCalls handles a turn that ends with calls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

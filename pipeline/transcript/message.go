@@ -175,7 +175,7 @@ type Part struct {
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
-	// Exited means that the arc is a command whose ExitStatus is known. Messages from a shim may not have the status.
+	// Exited means that the arc is a command whose ExitStatus is known. Messages from a shim may lack the status.
 	Exited     bool
 	ExitStatus int
 	// Attachments holds the files of a tool result; empty if it has none.

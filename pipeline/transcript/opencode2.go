@@ -115,10 +115,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// Here m is for example a result without its call, a message of another plugin, or OpenCode's reminder at the
-		// step limit, which has the role assistant. No patch may change m. If the role is system, m is a changed
-		// instruction. No summary repeats it, so no head may replace it. Raw does not include the key, because a fork
-		// has another key.
+		// Here m is for example a change of the effort, a result without its call, a message of another plugin, or
+		// OpenCode's reminder at the step limit, which has the role assistant. No patch may change m. If the role is
+		// system, m is a changed instruction. No summary repeats it, so no head may replace it. Raw does not include
+		// the key, because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
