@@ -203,7 +203,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	left := found // the same with the new head
 	coveredOfMeasured, thinking := s.freedByHead(change, measured)
 	if lost > 0 || a.Size.Measured == 0 {
-		thinking = 0 // the line above has already subtracted this thinking, or no usage has counted it
+		thinking = 0 // lost already includes this thinking, or no usage has counted it
 	}
 	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
@@ -231,7 +231,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	if v.Occasion > rule.AnyBust {
 		a.Goal = goal.Target
 	}
-	if a.Cause != CauseFirstPass { // the first pass sees each output for the first time, so it is no earlier pass that could have dropped one
+	if a.Cause != CauseFirstPass { // the first pass does not count as a pass that could have dropped outputs
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush && !restores {

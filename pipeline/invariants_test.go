@@ -343,7 +343,7 @@ func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 		if d.Verdict == schema.Steady || u.Covered || !u.IsWhole() && !slices.Contains(d.Released, tag) {
 			t.Fatalf("%s pass brought §%d§ back: %+v", d.Verdict, tag, u)
 		}
-		w.witness.inactive[tag] = !u.Active() // the rules may have had to take it again
+		w.witness.inactive[tag] = !u.Active() // the rules may have had to drop it again
 		met.restored++
 	}
 	for tag, wasWhole := range w.witness.kept {

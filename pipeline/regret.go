@@ -54,7 +54,7 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 //
 // Rereads searches the messages only for a call that has occurred before. In most passes, there is none.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
-	isFresh := map[uint64]bool{} // the calls of this pass; if one of them occurs a second time, the newest equal call is new, too, and not removed
+	isFresh := map[uint64]bool{} // the calls of this pass; if a call occurs twice in it, the earlier one is new, too, and so not removed
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
 		for _, it := range s.entries[s.updatedFrom+i].items {
 			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open || isFresh[it.Again] {

@@ -146,7 +146,7 @@ func (s *memo) settle(i int, w *Wire) int {
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
 		if e.header.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
-			fused := fuses && fusesWithThis && !rawFusesWithThis // some answers are fused in the raw array already
+			fused := fuses && fusesWithThis && !rawFusesWithThis // the provider also joins some answers of the raw array
 			unbound := s.frame.Binds && !s.holds(i, before.wireChain, w)
 			if e.fused != fused || e.unbound != unbound {
 				e.fused, e.unbound = fused, unbound

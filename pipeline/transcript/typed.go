@@ -13,7 +13,7 @@ func WithTyped(c Codec, lines map[string]string) Codec {
 		return c
 	}
 	if known, ok := c.(typedCodec); ok {
-		all := maps.Clone(known.lines) // a decoder in another goroutine may still read it
+		all := maps.Clone(known.lines) // a decoder in another goroutine may still read the old map
 		maps.Copy(all, lines)
 		return typedCodec{known.Codec, all}
 	}
