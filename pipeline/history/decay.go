@@ -9,7 +9,7 @@ const (
 	// Without this minimum, a short session would have a lower pressure. Its compartments would stay in tier 1 for
 	// long, and then lose many tiers at one fold.
 	minPressure = 0.10
-	// At importance 50 and pressure 1, the half-life is halfLife newer compartments.
+	// halfLife is in newer compartments, at importance 50 and pressure 1.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
