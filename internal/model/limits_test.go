@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A41: a limit from a half-written file must not count. If an input limit is known, the window is not the limit of
-// the prompt.
+// Defect A41: an input limit from a half-written catalogue must be ignored. If the input limit is plausible, it
+// limits the prompt, and the window does not.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

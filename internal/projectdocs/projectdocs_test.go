@@ -114,7 +114,7 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 }
 
 // A file with a zero byte is not text. Some providers refuse every prompt with a zero byte, and the head would
-// have it in every prompt until the next fold.
+// repeat the byte in every prompt until the next fold.
 func TestHostileCloneBinaryDocumentIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ARCHITECTURE.md", "# Text\n\x00\n")

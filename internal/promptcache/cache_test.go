@@ -236,7 +236,7 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 }
 
 // The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer
-// blocks than the look-back, no token is paid for twice.
+// blocks than the look-back, everything that was written is read from the cache.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")
