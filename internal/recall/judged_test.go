@@ -236,8 +236,8 @@ next:
 	return ""
 }
 
-// The lines arrive in at least 90 % of the situations that need one, and at most 10 % of the lines are false.
-// The thresholds were chosen with the first file, before the second was written.
+// Recall must deliver a line in at least 90 % of the situations that need one. At most 10 % of the delivered
+// lines may be wrong. The thresholds were chosen with the first file, before the second was written.
 func TestLinesArriveWhenTheyAreNeeded(t *testing.T) {
 	for _, file := range []string{"tuned.txt", "heldout.txt"} {
 		t.Run(file, func(t *testing.T) {
