@@ -29,7 +29,7 @@ type Chronicle struct {
 	PendingMarker, AppliedMarker string
 }
 
-// As long as the identity of the project is unknown, there are no memories.
+// If the identity of the project is unknown, the chronicle has no memories.
 func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
 	key, project := s.Key, s.Row.Project
 	compartments, end, err := ss.Store.History.Compartments(ctx, key)
@@ -48,8 +48,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	return c, ss.readMemories(ctx, project, &c)
 }
 
-// The version is read before the memories and their log. If a memory changes between the reads, the memories
-// already show the change, and the next read repeats it.
+// readMemories reads the version first. If a memory changes during the reads, the next RefreshMemories finds
+// a newer version, and reads the memories again.
 func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronicle) (err error) {
 	if c.memoryVersion, err = ss.Store.Memories.Version(ctx); err != nil {
 		return err
