@@ -74,8 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// If the key files cannot be read, the session continues without them. keyFilesIn also returns the other files
-// that the head shows.
+// keyFilesIn returns the key files of the project, and all files that the head shows now. If they cannot be
+// read, the session continues without them.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -103,7 +103,7 @@ func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.No
 	return readPromises(ctx, h, ps.Session.Key, ps.Session.Row.Project, since)
 }
 
-// after is in Unix ms. If the promises cannot be read, the session continues without them.
+// readPromises returns the promises that are open, or were closed after a time in Unix ms.
 func readPromises(ctx context.Context, h *Historian, key store.Key, project string, after int64) []chronicle.Note {
 	all, err := h.Store.Memories.Promises(ctx, project, after)
 	if err != nil {
@@ -112,10 +112,10 @@ func readPromises(ctx context.Context, h *Historian, key store.Key, project stri
 	return all
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head
-// fits the array: after the pass, or in an emergency before an extract. It withdraws each compartment from
-// which a revert has taken a message, and restores the withdrawn compartments whose messages are back. If a run
-// of the historian summarises a message that is gone, rearrange ends the run.
+// rearrange updates the store after the array has lost messages, or got them back. It withdraws each
+// compartment from which a revert has taken a message, and restores the withdrawn compartments whose messages
+// are back. If the current run summarises a message that is gone, rearrange ends the run. It runs only when the
+// head fits the array: after the pass, or in an emergency before an extract.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
@@ -168,7 +168,7 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 }
 
 // goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// current run, or 0. standing is the number of compartments that the revert has left whole.
+// current run, or 0. The first `standing` compartments still have all their messages.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {
@@ -186,7 +186,7 @@ func goneFrom(s *session.Session, standing int) int {
 }
 
 // firstGone returns the ordinal of the first message of lines that a revert has taken, or 0. A revert takes
-// messages only at the end. So if the last message of lines is still in the array, the result is 0.
+// messages only at the end. So if the array still has the last message of lines, the result is 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -66,8 +66,8 @@ type writer struct {
 	message int
 }
 
-// memory stores the reply together with the change. If a shim did not receive the reply, it asks again and must
-// get the same text.
+// memory stores its reply together with the change. If the shim has not received the reply, it calls again, and
+// must get the same text.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -214,7 +214,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
 }
 
-// changed tells the model that a text is not stored as it was written.
+// If a text is not stored as it was written, changed returns a sentence that says so.
 func changed(written, stored string) string {
 	if strings.Contains(stored, "[redacted ") && !strings.Contains(written, "[redacted ") {
 		return " A credential in it was replaced: memories hold none."

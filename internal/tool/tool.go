@@ -57,8 +57,8 @@ type Options struct {
 
 func New(o Options) *Tools { return &Tools{Options: o, sidekicks: make(map[store.Key]*sidekickRun)} }
 
-// If the model's call of a tool is wrong, the model gets the reason as the tool's result, so that it can
-// correct the call.
+// If the model calls a tool wrongly, the tool's result is the reason, so that the model can correct the
+// call.
 type tool struct {
 	name, description string
 	parameters        json.Value

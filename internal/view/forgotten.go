@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Leaving is the request with which content left the prompt. Unknown At (Unix ms) and Cause are absent.
+// A Leaving is the request with which content left the prompt. At (in Unix ms) and Cause may be unknown.
 type Leaving struct {
 	Pass  int    `json:"request"`
 	At    int64  `json:"at,omitzero"`

@@ -15,7 +15,7 @@ import (
 // More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// This number of bust markers fits into the width of the plot.
+// The plot is wide enough for this number of bust markers.
 const markerSlots = 120
 
 type sessionView struct {
@@ -23,8 +23,8 @@ type sessionView struct {
 	Passes, Busts       int
 	Findings            int
 	HitRate             string
-	// Bill and PlainBill are those of the prompts. Cost also has the historian's runs, and Total is Cost as a text. Against
-	// says after Total how the bills compare.
+	// Bill and PlainBill are the costs of the prompts with and without magicctx. Cost includes the historian's runs, Total
+	// is Cost as a text, and Against compares the bills.
 	Bill, PlainBill, Total, Against string
 	Cost                            float64
 	LastPrompt                      int
