@@ -35,16 +35,15 @@ type markers struct {
 	applied     appliedMarker
 }
 
-// A pendingMarker requests a marker after the message with this ordinal. Its fields are in alphabetical order, so
-// that equal markers have the same JSON text.
+// A pendingMarker requests a marker after the message with this ordinal. The store compares markers by their JSON
+// text, so the fields stay in alphabetical order.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// BoundaryMessageID is the user's prompt at which the marker is set. The message Ordinal is the last one that the
-// marker may hide.
+// BoundaryMessageID is the user's prompt with which the array begins: the newest prompt up to the message Ordinal.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`

@@ -13,7 +13,7 @@ import (
 // A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// Facts describes a model for the status. Its values do not depend on a connected harness.
+// Facts describes a model for the status. It is known even if no harness is connected.
 type Facts struct {
 	Row models.LimitsRow
 	// Price is per million tokens. If IsPriced is false, only the ratios of its numbers are meaningful.

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Defect A41: an input limit from a half-written catalogue must be ignored. If the input limit is plausible, it
-// limits the prompt, and the window does not.
+// Defect A41: if an input limit comes from a half-written catalogue, the window is the limit of the prompt. If
+// an input limit is plausible, it is the limit, even below the window.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

@@ -11,8 +11,8 @@ import (
 // A Window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
 type Window struct {
-	// Tokens is 0 if the limit is unknown. The pressure is then relative to pipeline.DefaultLimitTokens, and there are
-	// no budgets.
+	// Tokens is 0 if the limit is unknown. The pressure is then relative to pipeline.DefaultLimitTokens, and the
+	// history has no token budget.
 	Tokens int
 	Source schema.LimitSource
 	// At is in Unix milliseconds, and 0 for the catalogue and the default.
@@ -108,9 +108,8 @@ func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	}
 }
 
-// IsLater reports whether time a is after time b. If the clock was set back, a time after now was recorded before
-// that, so it is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated
-// today.
+// IsLater reports whether time a is after time b. A time after now was recorded before the clock was set back, so it
+// is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated today.
 func IsLater(a, b, now int64) bool {
 	if isFuture := b > now; isFuture != (a > now) {
 		return isFuture

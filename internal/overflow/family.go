@@ -23,8 +23,8 @@ type pattern func() *regexp.Regexp
 // number matches a token count with or without separators, for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// detectText searches the limit with every family that matches the text, and uses the first limit. One text may
-// contain precise and vague wordings, so the families that name the limit come first.
+// detectText looks for the limit with every family that matches the text, and uses the first limit. One text
+// may contain precise and vague wordings, so the families that name the limit come first.
 var families = []family{
 	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
 	// JSON encoder, the sign ">" is \u003e.

@@ -25,7 +25,7 @@ const (
 // OpenCode uses this name if it has recognised the overflow itself, by the HTTP status or the wording.
 const classified = "ContextOverflowError"
 
-// Only this part of a text is searched. Providers put their message first, before any HTML.
+// Only this many bytes of a text are searched. Providers put their message first, before any HTML.
 const maxText = 4 << 10
 
 // Detect reads an error as the harness reports it: a string, or an object that contains the provider's message.

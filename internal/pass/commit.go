@@ -139,8 +139,8 @@ func (ps *Pass) answer() schema.WireMutation {
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System does not change the prompt. So this request and the next one
-		// have different system prompts, and the next one makes the thinking in this answer invalid. Without
-		// the token m.Wire, the host does not bind this thinking (F21 in docs/defects.md).
+		// have different system prompts, and thinking in this answer will be invalid in the next request.
+		// Without the token m.Wire, the host does not bind this thinking (F21 in docs/defects.md).
 		m.Wire = ""
 	}
 	if ps.Decision.Verdict != schema.Steady {

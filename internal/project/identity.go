@@ -107,7 +107,7 @@ func repositoryOf(directory string) (root string, err error) {
 
 const gitTimeout = 5 * time.Second
 
-// errNoRepository means that the directory has no root commit until somebody changes the directory.
+// errNoRepository means that git finds no root commit, now and later, until somebody changes the directory.
 var errNoRepository = errors.New("no commit of a repository")
 
 // These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.

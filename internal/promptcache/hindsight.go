@@ -78,9 +78,9 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// At index i, each slice holds a total over the requests before request i. grown counts the tokens that the requests
-	// add. ready counts the tokens of the pieces that become ready, and counts the pieces themselves. rate is the price
-	// of reading one token in all these requests, and rent the price of reading all ready tokens.
+	// At index i, each slice holds a total over the requests before request i. grown is the number of added tokens. ready
+	// is the number of tokens that become removable, in a number of pieces that counts holds. rate is the price of
+	// reading one token in all these requests, and rent the price of reading all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces in the order of their places. at is the request from which on a piece is ready.

@@ -152,8 +152,8 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 
 // rentOrBuy decides without knowing later requests. It makes a bust when the rent since the last bust, plus the rent
 // of the next request, reaches the price. If lump is above 0, rentOrBuy expects lumps, as a pass does: at least lump
-// tokens become ready at once. It assumes that the time between the last two lumps will pass again until the next
-// one, and adds the rent of that time.
+// tokens become ready at once. It expects the next lump after as many requests as between the last two lumps, and
+// adds the rent of these requests.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {

@@ -60,7 +60,7 @@ type logStep struct {
 	size           int
 }
 
-// fits bounds a step by the size of the longest line, so that a step needs no more memory than a line.
+// A step may be as long as the longest line, but not longer, so that a step needs no more memory than a line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {

@@ -143,7 +143,7 @@ const (
 )
 
 // claudeSteps returns the messages of the branch that ends with the newest message. All lines of an answer
-// have one id. The results of parallel calls may be outside the branch.
+// have the same id. A result of parallel calls may be on another branch, and belongs to the answer, too.
 func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	var entries []claudeEntry
 	byID := map[string]int{}
@@ -318,8 +318,8 @@ func claudeParts(blocks []claudeBlock) (parts []logBlock) {
 	return parts
 }
 
-// exitOfClaude returns the exit status of a command. The text of a failure names it. A command in the
-// background has no status yet. A refused or stopped command never has one.
+// exitOfClaude returns the exit status of a command. If the command failed, the text of its result names
+// the status. A command in the background has no status yet. A refused or stopped command never has one.
 func exitOfClaude(result *claudeBlock) *int {
 	text := ""
 	if blocks := blocksOf(result.Content); len(blocks) > 0 {

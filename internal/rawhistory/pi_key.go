@@ -11,7 +11,7 @@ import (
 
 // piKeyOf returns the same key as adapters/pi-shim/src/steps.ts, before keys are numbered. Both are tested with
 // testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its file with JSON.stringify,
-// too.
+// too, so both hash the same text.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`

@@ -13,8 +13,8 @@ import (
 type scope struct {
 	project          string
 	harness, session string
-	// The model no longer sees the messages of its own session up to the ordinal through, and the dropped parts.
-	// Only these, and other sessions, are searched.
+	// Of its own session, the model no longer sees the messages up to the ordinal through, and the dropped
+	// parts. Only these, and other sessions, are searched.
 	through int
 	dropped []index.Part
 }
@@ -197,7 +197,7 @@ func (f *finder) names(c *cue) error {
 	return nil
 }
 
-// If more chunks contain the name of a directory, it is too common, and not looked up.
+// If more chunks than this contain the name of a directory, the name is too common to look up.
 const maxOfDirectory = 300
 
 func queriesOf(n name) (all [][]string) {

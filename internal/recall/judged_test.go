@@ -21,7 +21,7 @@ import (
 // is one of these:
 //
 //	@ ses_b           the next lines are of another session; @foreign: of another project; @pi: of Pi
-//	@self 12          they are of the session that asks, and its head covers 12 messages; @self visible: none
+//	@self 12          the next lines are of the session that asks, whose head covers 12 messages; @self visible: no head
 //	u text            the user's prompt
 //	a text            the agent's answer
 //	$ command         a command; the lines after it that begin with "!" are the errors with which it fails

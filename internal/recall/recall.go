@@ -31,7 +31,7 @@ const (
 	apart = 4
 	// soon is the number of passes in which the model must use a line. A later use is not recorded.
 	soon = 6
-	// maxConsidered facts at most are compared with the text that the model sees.
+	// At most maxConsidered facts are compared with the text that the model sees.
 	maxConsidered = 5
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// If a line contains this share of a statement's terms, it says the same.
+// If a line contains this share of a statement's terms, the line says the same as the statement.
 const same = 0.7
 
 // visible is what the model sees, and may be JSON.

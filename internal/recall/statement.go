@@ -12,7 +12,7 @@ import (
 type class uint8
 
 const (
-	// chatter is true only at the moment, for example a task, a question or a plan.
+	// chatter is not worth remembering, for example a task, a question or a plan.
 	chatter class = iota
 	detail
 	// finding says how something behaves, or why it failed.

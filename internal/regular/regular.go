@@ -10,7 +10,7 @@ import (
 var (
 	// ErrNotRegular is the error for a directory, a named pipe, a device, or a link that Open must not follow.
 	ErrNotRegular = errors.New("not a regular file; replace it by a copy of the file")
-	// ErrReplaced means that a file was replaced while it was opened. Opening it again opens the new one.
+	// ErrReplaced means that somebody replaced a file while it was opened. A second Open opens the new file.
 	ErrReplaced = errors.New("replaced while it was opened")
 )
 

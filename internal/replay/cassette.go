@@ -61,7 +61,7 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
 	// The recorded host withdrew this run. If a pass or a command was the reason, the replay's host withdraws the
-	// run, too, and does not wait for this answer. So the run's time was over.
+	// run, too, and does not wait for this answer. So the reason was the run's time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}

@@ -485,7 +485,7 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 }
 
 // The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The
-// replay repeats passes and commands. So if the replay still waits for the answer, the run's time was over.
+// replay repeats passes and commands. So if the replay waits for the answer, the time was over.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

@@ -47,7 +47,7 @@ type MarksBill struct {
 	Marks
 	Busts  int    `json:"busts"`
 	Tokens Tokens `json:"tokens"`
-	// Bill includes the historian's runs, because a setting with more runs has smaller prompts.
+	// A setting with more runs of the historian has smaller prompts, so Bill includes these runs.
 	Bill float64 `json:"bill"`
 	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`

@@ -21,7 +21,7 @@ func Profiles() []string {
 	return names
 }
 
-// The replay waits until an answer's place in the trace, so agentTimeout is long.
+// The replay gives an answer only at its place in the trace, so agentTimeout is long.
 const agentTimeout = 24 * time.Hour
 
 // A session without a parent gets this parent if it is replayed as a subagent.

@@ -53,8 +53,8 @@ type player struct {
 type session struct {
 	mirror *mirror
 	passes int
-	// hasState is true when the player knows whether the host knew the session before the trace. isContinued is true
-	// if the session had passes before the trace. isSeen is true after the session's first pass in the trace.
+	// hasState is true when the trace has shown whether the session is new. isContinued is true if the session had
+	// passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
 	isRecorded bool
@@ -228,9 +228,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// The wires of this replay have other tokens than in the recording, so Sent gets the token of this replay. The
-	// traces of older shims have no tokens. Each of their requests gets the token of its pass. If a session began
-	// before the trace, its first token belongs to a wire from that time, and stays.
+	// Sent names a wire by its token. This replay has other tokens than the recording, so Sent gets the token of
+	// this replay. The traces of older shims have no tokens, so each of their requests gets the token of its pass.
+	// If a session began before the trace, its first token belongs to an earlier wire, and stays.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent

@@ -145,8 +145,8 @@ type Summary struct {
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). It takes the
-	// historian's cost into account, and Bill does not.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The historian's
+	// cost is subtracted from Saved, but is not part of Bill.
 	Saved      map[string]schema.Saving `json:"saved,omitempty"`
 	Regrets    map[string]Regret        `json:"regrets,omitempty"`
 	LostBlocks int                      `json:"lostBlocks,omitzero"`

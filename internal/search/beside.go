@@ -54,7 +54,7 @@ func neighbours(all []scored) {
 }
 
 // move raises the total of a message towards the total of a better message near it. The total of a commit
-// moves towards the best message of its project in the hour before.
+// moves towards the best total of its project in the hour before the commit.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

@@ -33,11 +33,11 @@ const (
 	// If a term is only in a message at most far messages away, it adds this share of its score there.
 	nearby = 0.3
 	far    = 3
-	// If a chunk has no term of the query, it must reach this share of the best score.
+	// If a chunk has no term of the query, it needs this share of the best score to be a hit.
 	besideAtLeast = 0.2
 	expanded      = 12
-	// A synonym of a term has this share of the term's weight. A word that says little has only the share light
-	// of its weight.
+	// A synonym of a term has this share of the term's weight. A word of little meaning, for example "make", has the
+	// share light of its weight.
 	synonym = 0.7
 	light   = 0.4
 	// If the query asks for a rule or a decision, a chunk of this kind gains this share of its score.
@@ -49,7 +49,7 @@ const (
 	// candidates, their sum is divided by n+fewest. So with few candidates, the mean is short.
 	sense  = 0.5
 	fewest = 10
-	// The second hit of a message has this share of its score, and the third hit again this share of that.
+	// The second hit of a message has this share of its score, and the third hit the square of this share.
 	again = 0.5
 	least = 0.1
 	// A question and its answer belong together. So the score of a message moves by this share towards the score of a

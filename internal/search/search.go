@@ -26,7 +26,7 @@ type Query struct {
 	Dropped []index.Part
 	// Hides reports whether the model already sees a chunk. It may be nil.
 	Hides func(*index.Hit) bool
-	// Only leaves out chunks by their kind, role, harness, session or age.
+	// The filter Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
 	// If IsLiteral is true, only the query's words and their synonyms are searched, and not words of a similar
 	// meaning.
@@ -46,10 +46,10 @@ type Hit struct {
 // ErrNoWords means that the query has no word to look for.
 var ErrNoWords = errors.New("the query has no words")
 
-// Each candidate costs some microseconds, and each row of a frequent term less than one.
+// Each candidate costs some microseconds, and each row of a frequent term a fraction of a microsecond.
 const (
 	maxTerms = 16 // of a query; longer queries keep their rarest terms
-	// Each expression finds at most maxCandidates. When `enough` candidates were found, the search stops.
+	// Each expression finds at most maxCandidates chunks. After `enough` chunks, no more expressions are tried.
 	maxCandidates = 200
 	enough        = 400
 	// If more than this share of the chunks contain a term, the term finds candidates only in a query without other

@@ -96,7 +96,8 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	return g
 }
 
-// Importance is from 1 to 100. The filler has a high one, because no other compartment has its messages.
+// Importance is from 1 to 100. The filler is rather important, because no other compartment has its
+// messages.
 const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before the compartments of a run, or nil.

@@ -98,8 +98,8 @@ func editFromRow(r store.EditRow) frozen.Edit {
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
-// The payload of a compression is its level. The payload of any other edit names the rule that proposed it. It
-// is only for people who read the database.
+// The payload of a compression is its level. The payload of any other edit is the name of the rule that
+// proposed it. No code reads this name, only people do.
 func RowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass, Payload: rule}
 	if e.Level > 0 {

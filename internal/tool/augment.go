@@ -23,7 +23,7 @@ var augmentCommand = command{
 }
 
 const (
-	// The message gets only the best hits, because the user has chosen the words well.
+	// The user chooses the words, so a few good hits are enough for the message.
 	augmentHits   = 5
 	augmentBudget = 1_500
 	// A hit must reach this share of the best score. Other hits would hardly help.

@@ -88,7 +88,7 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 	})...), err
 }
 
-// A harness without dialogs shows the message, which says how to choose. The caller has cleaned text. pageOf cleans
+// A harness without dialogs shows the message, which says how to choose. The caller must clean text. pageOf cleans
 // the parts of choices that may come from a database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)

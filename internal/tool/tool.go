@@ -26,7 +26,7 @@ import (
 // Tools run the tools of the model, and the commands of the user.
 type Tools struct {
 	Options
-	// mu guards sidekicks, the newest run of the sidekick for each session, until it has ended.
+	// mu guards sidekicks, which has each session's newest run of the sidekick until this run ends.
 	mu        sync.Mutex
 	sidekicks map[store.Key]*sidekickRun
 }

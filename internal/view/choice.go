@@ -64,7 +64,7 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// A key asks for an Action that a view cannot do itself.
+// An Action is something that a key asks for, but that a view cannot do itself.
 type Action string
 
 // All actions but Quit show a page of text.

@@ -39,7 +39,7 @@ type TextPage struct {
 
 const maxRequests = 200
 
-// If several requests came between two answers of the host, they are one request here.
+// If several requests came between two answers of the host, one value describes all of them.
 type request struct {
 	number, count int
 	at            int64 // Unix ms

@@ -52,7 +52,7 @@ type Change struct {
 	Last  int `json:"last,omitzero"`
 }
 
-// A Text is one form of a piece, or its beginning.
+// A Text is a piece as the model sees it, or the beginning of a long piece.
 type Text struct {
 	Text string `json:"text"`
 	More int    `json:"more,omitzero"`

@@ -142,8 +142,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo returns the head with its sizes scaled to the sum measured. The bar of the status shows the
-// provider's tokens, which the host counts differently.
+// scaledTo scales the sizes of the head so that their sum is measured. The bar of the status shows the
+// provider's count, and the host counts differently.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {
