@@ -153,7 +153,7 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A cloned repository executes nothing, whatever its configuration says. It also cannot make git use another
+// The configuration of a cloned repository can make git neither execute a program nor use another
 // repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()

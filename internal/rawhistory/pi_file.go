@@ -124,8 +124,8 @@ func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// parentOf returns the index of the entry with this id. If there is no such entry, and the newest entry is
-// unreadable, parentOf assumes that this one is the parent. In any other case, it returns -1.
+// parentOf returns the index of the entry with this id. If there is no such entry, but the newest entry is
+// unreadable, parentOf assumes that the newest entry is the parent. In any other case, it returns -1.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {
 		return i

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A cue is what is looked up for a new prompt or result: its names, its failure, its lines.
+// A cue lists what to look up for a new prompt or result: names, a failure, lines.
 type cue struct {
 	// names are files, symbols and commands, from the arguments of a call or from the text of a prompt.
 	names  []name

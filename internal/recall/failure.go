@@ -93,8 +93,7 @@ func weightOf(w string) float64 {
 	return 1
 }
 
-// isLike reports whether two signatures may come from the same error: the shorter signature is a part of the longer
-// one.
+// isLike reports whether two signatures may come from the same error: the shorter one is a part of the longer one.
 func (s signature) isLike(other signature) bool {
 	if len(s) > len(other) {
 		s, other = other, s
@@ -158,7 +157,7 @@ type remedy struct {
 const maxSteps = 40
 
 // remedyIn returns what made an error go away. after has the session's chunks after the error. If the failed command
-// did not later run without the error, remedyIn returns nil.
+// never ran again without the error, remedyIn returns nil.
 func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 	about := strings.TrimSpace(at.Context)
 	main := commandOf(about)

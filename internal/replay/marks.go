@@ -140,9 +140,9 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 	return all
 }
 
-// RunMarks replays a trace with each of the marks that others (Near or Grid) returns. The bill of the chosen
-// marks comes first. It comes from `own`, the summary of a replay with o. RunMarks calls open once for each
-// run. o.Progress counts the steps of all runs together. The recorded usage belongs to the recorded marks, so
+// RunMarks replays a trace with each of the marks that others (Near or Grid) returns. The first bill is that of
+// the chosen marks, from `own`, the summary of a replay with o. RunMarks calls open once for each run.
+// o.Progress counts the steps of all runs together. The recorded usage belongs to the recorded marks, so
 // RunMarks ignores o.AsRecorded, and `own` must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options, others func(chosen Marks, low float64) []Marks) ([]MarksBill, error) {
 	base, err := recordedConfig(open)

@@ -33,7 +33,7 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 type stay struct {
 	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// If a token had been removed before the first pass, it would have saved this money in $ up to this pass.
+	// saved is the money in $ that one token would have saved up to this pass if it had never been sent.
 	saved float64
 }
 
@@ -45,8 +45,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 			o := bustBetween(session[i-1], p)
 			all[p], removed = o, removed+o.Removed
 		}
-		// If the harness takes back content that a bust removed, for example in a revert, the prompt is shorter by less
-		// than the sum of all busts.
+		// The harness may take back content that a bust removed, for example in a revert. The busts then shorten the
+		// prompt by less than their sum.
 		share := 1.0
 		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)

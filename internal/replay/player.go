@@ -53,8 +53,8 @@ type player struct {
 type session struct {
 	mirror *mirror
 	passes int
-	// hasState is true when the trace has shown whether the session is new. isContinued is true if the session had
-	// passes before the trace. isSeen is true after the session's first pass in the trace.
+	// hasState is true when the session's earlier state is loaded, or reported as missing. isContinued is true if
+	// the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
 	isRecorded bool

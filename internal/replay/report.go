@@ -95,7 +95,7 @@ type MissedRun struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	Agent   string `json:"agent"`
-	// Model is "provider/model". If the harness was to choose, Model is empty.
+	// Model is "provider/model", or empty if the harness chooses the model.
 	Model string `json:"model,omitempty"`
 	// Title names the task of the run, for example "history 120-180".
 	Title string `json:"title"`

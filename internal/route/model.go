@@ -64,7 +64,7 @@ var (
 	geminiID   = regexp.MustCompile(`gemini-(\d{1,2})`)
 )
 
-// If id names a Claude model, MinTokens is the shortest prefix that this model caches.
+// claude returns the named route. For a Claude model, MinTokens is the shortest prefix that the model caches.
 func claude(name, id string) Route {
 	r := Named(name)
 	found := claudeID.FindStringSubmatch(id)

@@ -25,8 +25,8 @@ const (
 const (
 	// together is the gain of a chunk in which all terms stand next to each other, as a share of its score.
 	together = 0.5
-	// coverage is the share of the score that depends on the covered terms of the query. If half of them are
-	// covered, by weight, half of this share is lost.
+	// coverage is the share of the score that depends on how many of the query's terms the chunk has. If the chunk
+	// has half of them, by weight, half of this share is lost.
 	coverage = 0.8
 	// If a term is only in the message before the chunk, it adds this share of its weight.
 	inContext = 0.35
@@ -205,8 +205,8 @@ type ref struct {
 	share float64
 }
 
-// A scored is a candidate. For each term of the query, own is the score of the term in the candidate, and near is
-// the term's score in a message near it.
+// A scored is a candidate. own and near have a score for each term of the query: own for the term in the
+// candidate, near for the term in a message near it.
 type scored struct {
 	index.Hit
 	own, near []float64

@@ -59,8 +59,8 @@ const lookedFor = 4
 
 // Original returns the session from which the session of key has copied messages, and the copied messages, or nothing.
 // o is the outline of the copy's array. If the harness names an original (Pi does), Original prefers it. If not, it
-// takes the session with the most copied units. In a fork of a fork, the first session may have seen more of the
-// messages, but the second one has the newest decisions about them.
+// takes the session with the most copied units. In a fork of a fork, the first session may have seen more messages.
+// But the second one has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {

@@ -14,10 +14,10 @@ func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	}
 }
 
-// Enter stores the directory of a session and, if known, the identity of its project. If the session belongs to
-// a repository, it keeps this project even if the directory now seems to be in no repository, for example
-// because another user owns it. If the project of a running session changes, Enter reads the new project's
-// memories. The caller holds the session's lock.
+// Enter stores the directory of a session and, if known, the identity of its project. A session of a repository
+// keeps this project even if git no longer finds the repository, for example because another user owns it now.
+// If the project of a running session changes, Enter reads the new project's memories. The caller holds the
+// session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)
 	if s.Row.Directory != directory {

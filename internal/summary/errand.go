@@ -153,8 +153,8 @@ func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.
 	return commandAnswer("info", text, err)
 }
 
-// readyForErrand reads the facts that an errand needs about its session. Usually a pass has read them, but since the
-// host's start there may have been none.
+// readyForErrand reads the facts that an errand needs about its session. If the host has just started, no pass has
+// read these facts yet.
 func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *session.Session, directory string) error {
 	if !s.Known {
 		if _, err := h.Sessions.Load(ctx, s); err != nil {

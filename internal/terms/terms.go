@@ -146,7 +146,7 @@ const (
 	underscore
 )
 
-// The bytes of a character that is not ASCII have no kind.
+// Only ASCII bytes have a kind. The bytes of any other character have none.
 var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {

@@ -250,8 +250,8 @@ func runeStart(text string, offset int) int {
 // bytes per token on average.
 const maxBytesPerToken = 16
 
-// fit returns how many bytes from the start of a text fit into a budget, and their tokens. It always takes at
-// least one character, so that a series of pages ends.
+// fit returns how many bytes from the start of a text fit into a budget, and their tokens. The result has at least one
+// character, so that each page makes progress.
 func fit(text string, budget int) (bytes, size int) {
 	whole := min(len(text), max(1, budget)*maxBytesPerToken)
 	low, high := 0, runeStart(text, whole)

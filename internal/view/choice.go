@@ -17,7 +17,7 @@ type Choice struct {
 	Selected int
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
-	// While a session fills the screen, Top is the number of its lines above the screen.
+	// While a session fills the screen, Top is the number of its lines that are scrolled out.
 	Top  int
 	Sort int
 	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is searched in

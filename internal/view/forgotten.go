@@ -38,7 +38,7 @@ type Forgotten struct {
 	Dropped    []DroppedPiece `json:"dropped,omitempty"`
 	Summarised *Leaving       `json:"summarised,omitempty"`
 	Summary    *SummaryOf     `json:"summary,omitempty"`
-	// IsPinned means that the message stands in the prompt word for word, although it is summarised.
+	// IsPinned means that the prompt has the message word for word, although the message is summarised.
 	IsPinned bool `json:"pinned,omitzero"`
 }
 

@@ -26,12 +26,12 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.
 	News []string
-	// requests lists the requests of each session that the view has seen, the newest last. The first one began
-	// before the view.
+	// requests lists the requests of each session that the view has seen, the newest last. When the view began,
+	// the first of them had already begun.
 	requests map[string][]request
 }
 
-// The lines of a TextPage may have any length. Top is the number of lines above the screen.
+// The lines of a TextPage may have any length. Top is the number of lines that are scrolled out of the screen.
 type TextPage struct {
 	Title, Text string
 	Top         int

@@ -124,7 +124,7 @@ func Reason(cause string) string {
 }
 
 // KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. If the user has
-// gone back, the host knows only the size without summaries, and no request had this size.
+// taken messages back, the host knows only the size without summaries, and no request had this size.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {

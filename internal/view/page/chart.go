@@ -80,8 +80,8 @@ func columnsOf(passes int) columns {
 
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. Each curve is a sum of series, and the curve at the back is the sum
-// of all, so that no gap shows between two series. pick computes the value of a column from its passes.
+// stack draws series on top of each other. Each curve is a sum of series. The curve at the back is the sum of
+// all, so that no gap shows between two series. pick computes the value of a column from its passes.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {

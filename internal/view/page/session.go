@@ -66,7 +66,7 @@ type refusal struct {
 	// At is the place of the mark from the left. Window is the place of the window's line from the top.
 	At, Window float64
 	Label      string
-	// If IsLate is true, the mark is near the right end, and its label stands to the left.
+	// If IsLate is true, the mark is near the right end, and its label is to the left of the mark.
 	IsLate bool
 }
 
@@ -153,7 +153,7 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// A window far above the prompts would flatten the curves, so it is mentioned but not drawn.
+// If the window is far above the prompts, its line would flatten the curves, so a text mentions it instead.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {
