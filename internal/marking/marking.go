@@ -129,7 +129,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
 		return markerTask{}, true // the array begins at a copy of another session's marker, or at a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
-		return markerTask{to: now.place(end)}, true // the marker stands after a compartment that a revert has removed
+		return markerTask{to: now.place(end)}, true // a revert has removed the compartments of the hidden messages
 	case m.pendingText == "" || !now.isBust:
 		return markerTask{}, false
 	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:

@@ -37,7 +37,7 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	defer e.Sessions.Trim()
 	defer s.Unlock()
 	done := false
-	defer func() { // this also runs if the pass panics, because the next pass must not continue a half-finished one
+	defer func() { // this also runs after a panic, because the next pass must not use a half-changed session
 		if !done {
 			s.Forget()
 		}

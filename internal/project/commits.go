@@ -137,8 +137,8 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 	return newest, isMerged, err
 }
 
-// tipsOf returns the newest commit of each branch, in this clone and at origin. A branch that does not exist
-// has no commit. The name HEAD means the main branch of origin.
+// tipsOf returns the newest commit of each branch, in this clone and at origin. A branch may be missing in one
+// place or in both. The name HEAD means the main branch of origin.
 func tipsOf(ctx context.Context, directory string, options []string, branches ...string) (tips []string, err error) {
 	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, options...)
 	wanted := map[string]bool{}

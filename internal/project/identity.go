@@ -147,7 +147,7 @@ func environment() []string {
 	return append(env,
 		"LC_ALL=C",                   // the messages are compared in English
 		"GIT_NO_LAZY_FETCH=1",        // git fetches no missing objects of a partial clone
-		"GIT_ALLOW_PROTOCOL=",        // and an old git, which ignores the line above, may use no protocol
+		"GIT_ALLOW_PROTOCOL=",        // an old git ignores the line above, so it gets no protocol for a fetch
 		"GIT_OPTIONAL_LOCKS=0",       // git writes nothing
 		"GIT_TERMINAL_PROMPT=0",      // git asks no questions
 		"GIT_CONFIG_NOSYSTEM=1",      // only the user's and the repository's configuration count

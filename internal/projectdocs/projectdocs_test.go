@@ -155,7 +155,7 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 			seen, err := root.Lstat("ARCHITECTURE.md")
 			must(t, err)
 
-			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // the moved file keeps its inode, so the new file gets another one
+			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // the moved file keeps its inode, so the new file has another inode
 			replace(t, dir, path)
 			if content, err := readFile(root, "ARCHITECTURE.md", seen); err == nil {
 				t.Errorf("read %q", content)

@@ -19,9 +19,9 @@ var guidance = sync.OnceValue(func() *template.Template { return template.Must(t
 // guidanceHeading shows that a system prompt already contains the guidance.
 const guidanceHeading = "## Magic Context"
 
-// guidanceFor returns the instructions that the model needs in a mode, or "". They contain no documents
-// or memories. A change of such a text would change the system prompt, and the provider's cached prefix
-// would be lost.
+// guidanceFor returns the instructions that the model needs in a mode, or "". They contain no
+// documents, profiles or memories. If one of these changed, the system prompt would change, and the
+// provider's cached prefix would be lost.
 func guidanceFor(m mode.Mode, cfg schema.Config) string {
 	var files []string
 	switch {

@@ -211,7 +211,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	state = row.System
 	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If several passes have stored no prompt, their requests had no guidance. So this prompt is a change.
+	// If earlier passes have stored no prompt, their requests had no guidance. A prompt with guidance is a change.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.DateIn(system[0])

@@ -153,7 +153,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	}
 	// The request itself adds tokens that are new in any case, so they are not part of the bust's price.
 	size := h.grown[at] - h.ready[at+1]
-	kept := make([]int, at+1) // by the number of requests up to the last bust
+	kept := make([]int, at+1) // kept[n] is for n requests up to the last bust
 	least := size
 	for i := at; i >= 0; i-- {
 		for _, p := range h.passages[i].Ready {

@@ -124,7 +124,7 @@ func (r Reader) openCodeData() string {
 
 func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
 
-// checkRegular refuses a named pipe, for example. Opening it would block until some program writes into it.
+// checkRegular returns an error for a named pipe. Opening it would block until some program writes into it.
 func checkRegular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -167,7 +167,7 @@ func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if message := messageIn(l); message != nil {
 		e.kind = piMessage
 		e.role, e.base = piKeyOf(message)
-		if e.role == silentRole { // Pi 0.87 and newer stores its system prompt this way
+		if e.role == silentRole { // Pi 0.87 and newer stores its system prompt as a message
 			e.kind = piSilent
 		}
 	}

@@ -174,7 +174,7 @@ func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 			isFailed := h.Status != nil && *h.Status != 0 || slices.ContainsFunc(after, func(e index.Hit) bool { return e.Kind == index.Error && e.Message == h.Message && e.Context == h.Text })
 			if !isFailed {
 				end = i
-			} else if h.Status != nil { // another error: the first one may be gone, or hidden by this one
+			} else if h.Status != nil { // the command failed with another error, which may hide the first error
 				continue
 			}
 		}

@@ -117,7 +117,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	var cues []cue
 	for _, n := range slices.Backward(news) {
 		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
-		if len(c.lines) == 0 { // a prompt also gets findings, so its names are looked up even if a call had them
+		if len(c.lines) == 0 { // for a prompt, findings are searched, too, so its names are looked up again
 			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
 		}
 		if !c.isEmpty() {

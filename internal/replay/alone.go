@@ -28,7 +28,7 @@ type alone struct {
 // zero. plain is the usage without compactions. Each prompt has unseen tokens that the trace does not show.
 func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
 	if a.from >= len(p.messages) {
-		a.compactions, a.from, a.biller = 0, 0, nil // the harness took the messages back, and the summary with them
+		a.compactions, a.from, a.biller = 0, 0, nil // the harness has taken back the messages and their summary
 	}
 	usage = plain
 	if a.biller != nil {
@@ -39,7 +39,7 @@ func (a *alone) request(at int64, model string, r route.Route, p prompt, plain p
 	}
 	kept := a.kept(p.messages, window)
 	if kept <= a.from {
-		return usage, compaction // there is nothing to summarise, so the harness cannot help itself
+		return usage, compaction // there is nothing to summarise, so the prompt stays too long
 	}
 	text := a.summary()
 	for i := a.from; i < kept; i++ {

@@ -241,7 +241,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
-	if err := p.trace.cassette.settle(ctx); err != nil { // so that the report of this pass includes the run that it caused
+	if err := p.trace.cassette.settle(ctx); err != nil { // the report of this pass must include a run that the pass has caused
 		return err
 	}
 	if p.answered != nil {

@@ -11,7 +11,7 @@ import (
 // beside calls yield with each pair of messages of a session that are at most far messages apart. The
 // distance from a prompt to its answer is 1, even if many tool calls come between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
-	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // without files, which move to their last use, and without commits
+	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // leave out commits, and also files, because a file moves to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
 	})
 	slices.SortStableFunc(all, func(a, b *scored) int {

@@ -56,7 +56,7 @@ const (
 	// better message near it. A commit moves in the same way towards the best message of the hour before.
 	answer       = 0.7
 	farthest     = 2              // messages
-	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
+	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 

@@ -17,7 +17,7 @@ type Chronicle struct {
 	// A revert has taken the compartments in Withdrawn.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
-	Memories  memories.OfProject // the expired ones, too: the time of the fold decides what has expired
+	Memories  memories.OfProject // includes expired memories, because the time of the fold decides which have expired
 	// UserMemories are the memories about the user. They are shown only with the user's consent.
 	UserMemories  []chronicle.Memory
 	MemoryChanges []chronicle.MemoryChange
@@ -88,7 +88,7 @@ func (c *Chronicle) CoveredEnd() chronicle.Place {
 func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
 	again, err := ss.ReadChronicle(ctx, s)
 	if err != nil {
-		s.Forget() // the session must not go on with the old state, because the new one is stored
+		s.Forget() // the store has the new state, so the session must not continue with the old state
 		return err
 	}
 	again.HeadGeneration = s.Chronicle.HeadGeneration

@@ -206,7 +206,7 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		}
 		return messages[key]
 	}
-	shown, hidden := 0, 0 // the numbers of leading rows whose ends the copy shows, and whose messages its summary hides
+	shown, hidden := 0, 0 // the copy's array has the ends of the first `shown` rows, and its summary replaces the first `hidden` rows
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {

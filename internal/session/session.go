@@ -48,7 +48,7 @@ type Session struct {
 	Chronicle Chronicle
 	// If the array shows which messages no compartment covers, gap is nil.
 	gap *gap
-	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
+	// When the session is forgotten, states are discarded, but lasting is not (see Slot).
 	states, lasting map[any]any
 	WireTokens      int
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no

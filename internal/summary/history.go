@@ -43,11 +43,11 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 	share := ps.Config.HistoryBudgetPercentage / 100
 	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
-	if ps.Config.HistoryBudgetPercentage <= defaultHistoryBudget { // a larger share is the user's wish, and a project cannot raise it
+	if ps.Config.HistoryBudgetPercentage <= defaultHistoryBudget { // a share above the default is the user's wish, because a project cannot raise it
 		budget = min(budget, history.SpendingBudget(ps.Config.Spending))
 	}
 	var docs []history.Doc
-	if ps.Config.ProjectDocs.Enabled && !isAlone { // before there is history, the model can read them itself
+	if ps.Config.ProjectDocs.Enabled && !isAlone { // without history, the model can still read the documents itself
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
 	notes := 0
@@ -179,7 +179,7 @@ func goneFrom(s *session.Session, standing int) int {
 		return 0
 	}
 	from := firstGone(s.Pipe, running.job.Chunk.Lines)
-	if from > 0 && len(all) > 0 { // messages that another run has summarised meanwhile count as hidden, not as reverted
+	if from > 0 && len(all) > 0 { // if another run has summarised these messages meanwhile, they are hidden, and not reverted
 		from = max(from, all[len(all)-1].End+1)
 	}
 	return from

@@ -108,7 +108,7 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 func RawOf(m *history.Message, decoded *transcript.Message, words *transcript.Vocabulary) historian.Message {
 	raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 	for _, o := range m.Others {
-		if o.Origin == transcript.FromAgent { // this is Pi's summary of another branch; such a message holds nothing else
+		if o.Origin == transcript.FromAgent { // Pi's summary of another branch is the whole message
 			raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
 			continue
 		}

@@ -18,7 +18,7 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	if !mayNotFit || d.Head != nil || !h.summarises(ps) {
 		return nil
 	}
-	h.rearrange(ctx, s) // otherwise the extract could continue after a compartment whose messages are gone
+	h.rearrange(ctx, s) // without this call, the extract could continue after a compartment whose messages are gone
 	stateOf(s).passFacts = factsOf(ps, stateOf(s).client)
 	stateOf(s).usage = max(stateOf(s).usage, history.EmergencyUsage)
 	uncovered, ok := h.Sessions.Uncovered(ctx, s)

@@ -98,7 +98,7 @@ func (h *Historian) consider(ps *pass.Pass) {
 	}
 	w.askedAt, w.askedLevel = counter, level
 	key, facts := s.Key, w.passFacts
-	h.summarising.Add(1) // the run counts before the answer is sent, so that a status after the answer shows it
+	h.summarising.Add(1) // count the run before the answer is sent, so that a later status shows it
 	h.Agents.Go(func() {
 		defer h.summarising.Add(-1)
 		h.summarise(key, facts)

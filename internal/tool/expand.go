@@ -180,7 +180,7 @@ func expandArguments(args json.Value) (expansion, error) {
 }
 
 type page struct {
-	tokens, bytes, lines int // how much of each the page can still hold
+	tokens, bytes, lines int // the remaining space of the page, in each unit
 
 	options rawhistory.TextOptions
 	session string // empty for the session that asks

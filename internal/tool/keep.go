@@ -42,7 +42,7 @@ func (t *Tools) keep(ctx context.Context, key store.Key, p schema.KeepParams) er
 	if p.LetGo {
 		since = 0
 	}
-	var tags []int // without those that are kept already: they keep their place
+	var tags []int // only pieces that are not kept yet, because a kept piece keeps its place
 	for _, tag := range p.Tags {
 		u := state.ByTag(tag)
 		if err := refuseKeeping(s, u, tag, p.LetGo); err != nil {

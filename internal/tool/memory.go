@@ -156,7 +156,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	}
 	switch m.Source {
 	case chronicle.FromAgent, chronicle.FromTool, chronicle.FromWeb:
-	default: // only the user speaks for the user, and not through a tool
+	default: // a tool call cannot speak for the user
 		return "", memories.Refuse(`from is %q; it is "agent", "tool" or "web"`, a.From)
 	}
 	if isReviewed {
@@ -182,7 +182,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 		}
 		m, err := e.Update(w.project, a.IDs[0], func(old *chronicle.Memory) {
 			old.Content, old.Category, old.Check = a.Content, cmp.Or(a.Category, old.Category), cmp.Or(a.Check, old.Check)
-			old.Source = chronicle.LessTrusted(old.Source, m.Source) // what a web page says does not become the user's word
+			old.Source = chronicle.LessTrusted(old.Source, m.Source) // a memory that a web page has changed is only as trusted as the page
 		})
 		if err != nil {
 			return "", err

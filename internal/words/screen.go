@@ -34,7 +34,7 @@ func Widget(p *schema.Panel) []string {
 		switch {
 		case f.Tone == "alarm" || f.Tone == "notice":
 			faults = append(faults, format.Cut("! "+f.Text, widgetColumns))
-		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar shows the sizes of what is there
+		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar already shows these sizes
 		default:
 			text, _, _ := strings.Cut(f.Text, " on prompts")
 			facts = append(facts, format.Cut(labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"), widgetColumns))
