@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// At most 200 notes of a project wait, or more after two projects were joined.
+	// A project has at most 200 waiting notes. If two projects were joined, the new project has more.
 	maxNotes = 400
 	// maxMerges bounds the branches of one test, because each branch needs several runs of git.
 	maxMerges = 20
 	maxRuns   = 200
 )
 
-// A new note is tested soon, because a branch counts as merged only if an earlier test has seen one of its commits. A
-// replay has no index, and tests nothing: today's files say nothing about the recorded session.
+// noteWaiting tests the notes of the session's project soon. If a note waits for the merge of a branch, the host must
+// see a commit of the branch before the merge. A replay has no index, and tests nothing, because today's files differ
+// from the files of the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -108,7 +109,8 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// since is the time of the note's newest change, so a changed note counts as untested.
+// An attempt identifies a tested version of a note. since is the time of the note's newest change, so a changed note
+// is tested again.
 type attempt struct{ note, since int64 }
 
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
@@ -126,8 +128,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that a test has used up its runs of git before this note. The next test begins with this note:
-// otherwise, the oldest notes would keep the newer ones from being tested.
+// errLater means that a test has used up its runs of git before this note. The next test begins with this note, so
+// that every note is tested at some time.
 var errLater = errors.New("git has run often enough")
 
 func (t *Tester) forget(w memories.Waiting) {
@@ -151,8 +153,8 @@ func (s *site) close() {
 	}
 }
 
-// test returns why a condition holds, or "". seen is the newest commit of a branch, which the next test needs. If
-// nobody can test the condition, test returns an error.
+// If the condition holds, test returns the reason. For a merge, test also returns the newest commit of the branch,
+// and the next test needs this commit. If the host cannot test the condition, test returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

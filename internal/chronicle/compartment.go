@@ -9,10 +9,10 @@ type Compartment struct {
 	Seq   int `json:"-"`
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Keys holds the key of each message from Start to End, empty if it is unreadable.
+	// Keys holds the key of each message from Start to End. The key of an unreadable message is "".
 	Keys []string `json:"-"`
-	// AfterSummary is the key of the harness's own summary, if the array began with it when the historian ran.
-	// Otherwise, it is empty.
+	// If the array began with a summary of the harness when the historian ran, AfterSummary is the key of that
+	// summary. Otherwise, it is empty.
 	AfterSummary string `json:"-"`
 	Title        string `json:"title"`
 	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before is used.

@@ -171,7 +171,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// If an object has a rule for projects, leaves returns the object instead of its keys.
+// leaves returns all keys whose values are no objects. If an object has a rule for projects, its keys have this rule.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -190,7 +190,7 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// If the values are numbers, low is the smaller one. If the values are switches, low is off.
+// samples returns two values of a type: a smaller and a larger number, or off and on.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Either the harness or magicctx has to keep sessions below the model's limit, but not both.
+// Exactly one of the harness and magicctx must keep sessions below the model's limit.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {
@@ -38,8 +38,9 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	}
 }
 
-// compactionIsMissing reports that magicctx does not work, and that a file switches the harness's compaction off. A
-// repository must not change the user's configuration, so a problem of the project leaves it alone.
+// compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If only this
+// project has the problem, and the user's configuration switches compaction off, compactionIsMissing offers no
+// repair: a repository must not change the user's configuration.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {

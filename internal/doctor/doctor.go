@@ -34,7 +34,7 @@ type Finding struct {
 	fix func(context.Context) error
 	// stops means that magicctx does not work because of this finding. For the level Fail, stops is always true.
 	stops bool
-	// Repair applies a fallback only as long as another problem remains.
+	// If isFallback is set, Repair applies the remedy only if the other remedies have not helped.
 	isFallback bool
 }
 
@@ -46,7 +46,7 @@ type Options struct {
 	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
-	// The running host may have started with another environment, so its socket may be in OtherDirs.
+	// If the running host was started in another environment, its socket may be in OtherDirs.
 	OtherDirs []string
 	Directory string // the project whose configuration is examined
 	Env       func(string) string
@@ -111,7 +111,8 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return all, nil
 }
 
-// Some disks hang, so run does not rely on the check to notice its deadline.
+// If a disk hangs, a check on it may ignore its deadline. So run stops waiting at the deadline, even if the check has
+// not returned.
 func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()
@@ -139,7 +140,7 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 const noticing = 200 * time.Millisecond
 
 // Repair applies the safe remedies, notes the outcome in each finding, and returns all errors. If magicctx still does
-// not work then, Repair applies the fallbacks.
+// not work afterwards, Repair applies the fallbacks.
 func Repair(ctx context.Context, findings []Finding) error {
 	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
 	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback && stopped(findings, f.Harness) }))

@@ -12,13 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// If people set NamedBy, a plugin starts only the program that it names.
+// If the environment variable NamedBy is set, a plugin starts only the program whose path is its value.
 const NamedBy = "MAGICCTX_HOST"
 
-// Our binary prints its version in milliseconds, its JavaScript launcher in some hundred milliseconds.
+// namedTimeout is enough for our binary, which prints its version in milliseconds, and for its slower JavaScript
+// launcher.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram is worded like the plugin's own message about such a path.
+// errNoProgram has the words of the plugin's own message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names, and returns a problem as a sentence, or "". isBroken means that no

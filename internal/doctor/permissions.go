@@ -44,7 +44,7 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// fit is the first directory that can hold the host's socket, or "". unfit are the directories before fit.
+// fit is the first directory that can hold the host's socket, or "". unfit are the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {
@@ -55,7 +55,7 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// A host would prefer the unfit directories. Their problems are failures only if no directory is usable.
+// If a directory fits, the host uses it, and problems of the directories before it are only warnings.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail
@@ -73,8 +73,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory of ours, which may not exist yet. If we cannot work in it, it calls unusable. If other
-// users have one of the forbidden permissions, it calls open.
+// directory checks a directory of ours, if it exists. If the host cannot use it, directory calls unusable. If other
+// users have a forbidden permission, directory calls open.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {

@@ -47,7 +47,8 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// Stopped returns why the budget pays for no further call of a work today, or nil.
+	// If the budget of the day pays for no further call of a work, Stopped returns the reason. Otherwise, it returns
+	// nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// If OnBattery is nil, the machine counts as on mains power.
@@ -139,8 +140,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume takes over the account of an interrupted run. It stores the account of this run, which may be interrupted,
-// too.
+// resume continues the account of an interrupted run, if there is one. It stores the account at once, because this
+// run may be interrupted, too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {

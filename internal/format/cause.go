@@ -33,5 +33,5 @@ var causes = map[string]string{
 }
 
 // Cause returns the words for a cause of the host, for example "after a pause" for "idle". A newer host may send an
-// unknown cause, which Cause returns safe to print.
+// unknown cause. Cause makes it safe to print.
 func Cause(code string) string { return cmp.Or(causes[code], Clean(code)) }

@@ -50,7 +50,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// The result has at least two significant digits, unless the amount is below $0.0001: "$0.0012", "$1.23", "$123".
+// If x is at least $0.0001, the result has two or more significant digits: "$0.0012", "$1.23", "$123".
 func Money(x float64) string {
 	switch {
 	case x == 0:

@@ -2,15 +2,16 @@ package format
 
 import "fmt"
 
-// A Carry describes content that a bust could remove from the prompt. Paid is its cost in all requests since the last
-// bust, and Price the cost of that bust, in the same unit. Cost is Paid in $, or 0 if the model has no price.
+// A Carry describes content that a bust could remove from the prompt. Paid is the content's cost in all requests
+// since the last bust. Price is the cost of a bust that would remove it, in the same unit. Cost is Paid in $, or 0 if
+// the model has no price.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
 }
 
-// Spending returns, for example, "balanced: removing early saved about $3.10 so far". An empty setting is unknown,
-// and gives "".
+// Spending returns, for example, "balanced: removing early saved about $3.10 so far". If setting is unknown (""), it
+// returns "".
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
@@ -31,7 +32,7 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// Unless the setting is generous, content may be removed before the next bust under pressure.
+// If the setting is balanced or frugal, a bust may remove content before the prompt is full.
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

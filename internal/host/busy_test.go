@@ -47,9 +47,9 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: the user's instructions change, and the pass of that request is not stored: the database is locked, or the pass
-// fails. The changed system prompt is stored. The previous pass has kept its prefix. The journal must record the bust for
-// the next stored pass.
+// F27: the system prompt changes, and the pass of this request is not stored, because the database is locked or the
+// pass fails. The request still has the new system prompt, and busts the prefix. The journal must record this bust
+// for the next stored pass.
 func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *testing.T) {
 	for name, lose := range map[string]func(*harness){
 		"locked": func(h *harness) {
@@ -91,8 +91,8 @@ func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has returned the system prompt for the first request. This request lacks the
-// guidance, and the next one has it. The journal must record a bust for the next request.
+// F28: the host is killed before it has returned the system prompt for the first request. So only the second request
+// has the guidance, and busts the prefix. The journal must record this bust.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -243,8 +243,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: after a pass during a lock, a killed host loses the new units. A queued drop of a lost unit must not remove the
-// next message with the same tag.
+// D6: after a pass during a lock, the host is killed, and its new units are lost. A queued drop of a lost unit must
+// not remove the next unit with the same tag.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()

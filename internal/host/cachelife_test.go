@@ -27,7 +27,7 @@ func newChat(t testing.TB, provider, id, npm string) *chat {
 // rest is the size of tools and system prompt.
 const rest = 10_000
 
-// body is about the size that each turn adds, by our count.
+// body is about the number of tokens that each turn adds, by the host's count.
 const body = 2_000
 
 // reads is the share of the messages that the provider read from its cache.
@@ -156,8 +156,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass assumes a dead prefix, and busts it. The provider's report on the messages before the first change still
-// shows whether the prefix was alive.
+// A pass busts a prefix that it takes for expired. If the provider still reads the messages before the first change
+// from its cache, the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -173,8 +173,8 @@ func TestABustStillProvesALongerLife(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// Other sessions may keep the part before the messages in the provider's cache. So a read of that part proves nothing
-// about this session's prefix.
+// Other sessions may keep the same system prompt in the provider's cache. So a cache read of the system prompt proves
+// nothing about this session's messages.
 func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -291,8 +291,8 @@ func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// A harness says at its start that it keeps idle prefixes in the provider's cache. Then the prefix stays alive, and
-// reads say nothing about the provider's cache life.
+// A harness reports at its start that it keeps idle prefixes in the provider's cache. A late cache read then says
+// nothing about the provider's cache life.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

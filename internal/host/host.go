@@ -52,8 +52,8 @@ type Options struct {
 	RawHistory *rawhistory.Reader
 	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// Embeds looks up environment variables, because they lead to the user's files, which may configure an embedding
-	// service. If it is nil, as in a replay, there are no vectors.
+	// Through Embeds, the host looks up environment variables to find the user's configuration files, which may name
+	// an embedding service. If Embeds is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers
@@ -65,7 +65,7 @@ type Options struct {
 	// If OnBattery is nil, the machine counts as on mains power.
 	OnBattery func(context.Context) bool
 	Cassette  agent.Cassette
-	// Taken gets the edits that a stored pass has added, and may be nil. A replay shows these edits.
+	// If a stored pass has added edits, the host calls Taken, so that a replay can show them. Taken may be nil.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
@@ -213,8 +213,8 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// A command may ask the harness for models and agents. If the client names a harness, the command runs on behalf of a
-// shim of that harness.
+// A client without a harness, for example a terminal, names a harness in p. The command then runs for a shim of that
+// harness, because it may need the harness's models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	if p.Harness != "" {
 		shims := h.clients.WithOpen(p.Harness, p.Directory, c)

@@ -38,14 +38,14 @@ type harness struct {
 	told     int
 	lastWire string // the token of the newest request that left, or "" if it left without the host
 	patches  map[string]schema.Patch
-	// cut is the number of messages that head, the newest head, covers.
+	// head is the newest head, and cut is the number of messages that it covers.
 	head        []json.Value
 	cut         int
 	pinned      []string
 	changes     []schema.SessionStatus
 	ctx         context.Context // the context of the passes
 	limitsAsked func()
-	limitsErr   error    // the answer to such a question is this error, unless it is nil
+	limitsErr   error    // if it is set, the client answers a question for limits with this error
 	shown       []string // the notices, each after its variant
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
@@ -198,7 +198,7 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform sends a delta, and the whole array when the host asks for it.
+// transform sends a delta. If the host answers resync, transform sends the whole array.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head

@@ -225,8 +225,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// The baseline shows a memory, the user archives it, and the delta shows its restoration as an update. If its text
-// changes later, the delta names the new source.
+// The baseline shows a memory, and the user archives and restores it. The delta then shows the memory as an update.
+// If its text changes later, the delta names the new source.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -252,7 +252,7 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	}
 }
 
-// Without a condition, a note belongs to its session, otherwise to the session's project.
+// A note with a condition belongs to the session's project, any other note to its session.
 func TestNotes(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -281,7 +281,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A transient failure may hide the project. Nothing may be stored under another project.
+// If git fails for a moment, the host cannot identify the session's project. It must not store a memory under another
+// project.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -416,8 +417,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// A model may change a memory of the user by the words of a web page, or merge both. Then the source must be the
-// page: otherwise, the head would show the page's words without a notice.
+// A model may rewrite a memory of the user with words of a web page. The source of the memory must then be the page.
+// Otherwise, the head would show the page's words without a notice.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()

@@ -84,7 +84,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// The bug: of a session with summaries, "taken" only said "nothing", and named a command that failed.
+// Once, for a session with summaries, "taken" said only "nothing", and named a command that failed.
 func TestMenuShowsTheSummaries(t *testing.T) {
 	h, _ := summarised(t)
 	page := h.choose("taken")
