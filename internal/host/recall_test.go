@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A slow machine may need long to search the index, so Within is a minute.
+// Within is a minute, because a slow machine may need long to search the index.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
 // The first message has ordinal 1.
@@ -53,7 +53,8 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// The line stands at the result that names the rule's file, even after a restart.
+// The host adds a line with the rule to the result that names the rule's file. The line stays there, even after a
+// restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -81,7 +82,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The session may not need a line: for example, the model sees the content, or the user wants no lines.
+// The host adds no line if the session does not need one: for example, the model sees the content, or the user wants
+// no lines.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {

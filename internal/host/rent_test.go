@@ -46,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The drops wait until carrying their content has cost as much as a bust would have cost when the model asked. After
-// a restart of the host, each pass still counts once.
+// The host waits with the drops until their content has cost as much as a bust at the time of the model's request. A
+// restart of the host must not lose a pass in this sum, or count it twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 	}
 }
 
-// Summaries for rent are shown at once, even mid-turn. The head must show all of them, because the next run would
-// otherwise read their messages again.
+// The historian has summarised messages to save rent. The head must show these summaries at once, even mid-turn. It
+// must show all of them, because the next run would otherwise read their messages again.
 func TestSummariesForRentShowAtOnce(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)

@@ -50,7 +50,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// From the trash, a session can continue until the host deletes it for good.
+// A session in the trash can continue until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)

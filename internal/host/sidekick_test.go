@@ -51,7 +51,7 @@ func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	return h
 }
 
-// told is the last message to the user, and note what the next prompt gets.
+// aug runs /ctx-aug. told is the last message to the user, and note is the text that the next prompt gets.
 func (h *harness) aug(words string) (told, note string) {
 	h.t.Helper()
 	told = h.command("ctx-aug " + words)
@@ -120,8 +120,8 @@ func (h *harness) sidekickStatus() *schema.SidekickStatus {
 	return st.Sidekick
 }
 
-// For example, the model calls a tool that it does not have. The next prompt gets the first search's findings, or
-// nothing.
+// If the sidekick fails, for example because its model calls a missing tool, the next prompt gets the findings of the
+// first search, or nothing.
 func TestK21SidekickFailsWithoutHarm(t *testing.T) {
 	const kept = "The model gets what the first search has found."
 	for name, test := range map[string]struct {
@@ -162,8 +162,8 @@ func TestSidekickCannotForgeTags(t *testing.T) {
 	}
 }
 
-// Without a block in the user's file, no model is asked. With a budget of 0, the user is told, and the search still
-// works.
+// If the user's file has no block "sidekick", no model is asked. If the budget is 0, the host tells the user so, and
+// the search still works.
 func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	asked := 0
 	h := sidekicking(t, schema.HarnessOpenCode, func(schema.AgentRunParams, bool) (string, error) { asked++; return stripes, nil })
@@ -211,7 +211,7 @@ func TestK20SlowSidekickIsAborted(t *testing.T) {
 	}
 }
 
-// If the prompt comes first, it gets the first search's findings, and the run ends.
+// If the prompt comes before the sidekick's answer, it gets the findings of the first search, and the run ends.
 func TestPromptDoesNotWaitForTheSidekick(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(h *harness)

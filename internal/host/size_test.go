@@ -114,8 +114,8 @@ func testRefusalOfAnother(t *testing.T, isPatched bool) {
 	h.wantBelieved(4000 + own)
 }
 
-// D5: a lost database also loses the edits, but the usages in the transcript stay. The first prompt after the loss
-// has to fit.
+// D5: a lost database also loses the edits, but the transcript still has usages of the smaller prompts. Even so, the
+// first prompt after the loss must fit.
 func TestDefectD5LostDatabase(t *testing.T) {
 	h, _ := filled(t)
 	raw := 0
@@ -169,7 +169,7 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 }
 
 // The user takes a refused prompt back, and the next prompt is shorter. The refusal says nothing about the size of
-// that prompt.
+// the next prompt.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -215,7 +215,7 @@ func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 }
 
 // The user takes a refused prompt back, and the next prompt is not shorter. The provider would refuse this prompt,
-// too, so the refusal still counts (-seed 3916918 of the fuzzer).
+// too, so the host must remember the refusal (-seed 3916918 of the fuzzer).
 func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
 	h := newHarness(t)
 	for n := range 5 {

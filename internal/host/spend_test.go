@@ -63,8 +63,8 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 	}
 }
 
-// Without a budget, the host asks no model, which is no failure. When the window fills up, extracts replace
-// summaries.
+// If the budget is used up, the host asks no model, and reports no failure. When the window fills up, extracts
+// replace summaries.
 func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	asked := 0
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -91,8 +91,8 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	}
 }
 
-// The first question of a run fails after its model has read and written, and a later one succeeds. The status left out
-// the failed question, and spend claimed that it was included.
+// The first question of a run fails after its model has read and written, and a later question succeeds. Once, the
+// status left out the failed question, and spend claimed that it was included.
 func TestBillHoldsFailedQuestions(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}

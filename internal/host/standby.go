@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate, and more than the calls that can run at once.
+// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once.
 const allCalls = 1 << 30
 
 // The server has already given running calls their grace period. A call that still runs has missed its deadline, and
@@ -35,7 +35,8 @@ type Standby struct {
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening admits one attempt at a time, as a channel, so that a wait can end with the context.
+	// opening lets only one attempt open the store at a time. It is a channel, so that a wait can end with the
+	// context.
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
@@ -43,7 +44,7 @@ type Standby struct {
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
-	// followed holds the subscriptions to the last host with a closed store.
+	// When the store is closed, followed keeps the subscriptions of its host for the next host.
 	followed map[client.Client][]schema.SubscribeParams
 
 	// clientsMu guards clients. It is separate from gate, so that clients can connect or disconnect during calls.
@@ -69,11 +70,11 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// A user's pass waits for the initialize, so the wait for another program's lock is short. A migration may take
-// longer, but the first attempt, at the start, has no such bound.
+// openTimeout is short, because a user's pass waits for the initialize while another program locks the database. A
+// migration may take longer, but the first attempt, at the start, has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// No other program locks the new, empty database, but a slow disk has to write the whole schema.
+// mendTimeout bounds the creation of a new, empty database. A slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
 // Initialize opens the store if it is missing or has failed, and then the directory for the client.
@@ -235,7 +236,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// The store stays open until the caller calls release. If there is no store, the error is the reason.
+// Current returns the host. Its store stays open until the caller calls release. If there is no store, err is the
+// reason.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

@@ -173,8 +173,7 @@ func TestStatusWarnsOfAStoreThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// The database is deleted while the host has it open, and nothing is written. When the file is back, the failure
-// ends.
+// The database is deleted while the host has it open and idle. The status must warn of this until the file is back.
 func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
 	h := newHarness(t)
 	kept := h.store.Path() + ".kept"
@@ -270,7 +269,7 @@ func followed(t testing.TB, h *harness) []*follower {
 	return all
 }
 
-// A client that follows a session gets the status only after the call that works on the session: the status would slow
+// A subscriber gets a session's status only after the running call has answered. Otherwise, the status would delay
 // the answer.
 func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	h := newHarness(t)

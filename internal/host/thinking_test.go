@@ -54,8 +54,8 @@ func (h *harness) wantThinking(when string, want ...string) {
 	}
 }
 
-// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, which the provider then refuses. So
-// the same pass removes that thinking for good. Thinking before the first changed byte stays.
+// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then refuses this
+// thinking. So the same pass removes it for good. Thinking before the first changed byte stays.
 func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -183,8 +183,8 @@ func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h.wantThinking("after the switch")
 }
 
-// D10: after a restart of the harness, its new shim does not know the last wire. But the old shim has told the host
-// when the answer was complete.
+// D10: after a restart of the harness, its new shim does not know the last wire. But the old shim reported the
+// complete answer to the host, so the answer's thinking must stay.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)

@@ -30,7 +30,7 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.models.TokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The ratio survives a restart, and gives the size of messages without usage.
+// The host learns the ratio, keeps it over a restart, and uses it to estimate messages without usage.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)
@@ -108,8 +108,8 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	}
 }
 
-// The history's budgets are in our tokens. If a provider counts more tokens for the same text, less history fits into
-// the window.
+// The budgets of the history are in the host's tokens. If a provider counts more tokens for the same text, less
+// history fits into the window.
 func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 	for _, perToken := range []float64{0, 2} {
 		h := answering(t, good)

@@ -132,7 +132,7 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// After an answer, no space needs to be freed, whatever made the prompt small enough.
+// If the provider answers, the prompt fits, and no space needs to be freed.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -176,7 +176,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// If the host replaced such a small window with 128,000 tokens, it would free no space before the refusal.
+// If the host replaced a window of 8,192 tokens with 128,000, it would free no space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -194,7 +194,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// If the clock was ahead, an answer may be dated tomorrow. It must not hide every refusal until tomorrow.
+// If the clock was ahead, an answer may be dated tomorrow. This answer must not hide every refusal until tomorrow.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -361,8 +361,8 @@ func (narrow) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.Mod
 	return schema.ModelLimits{ContextTokens: 24_000}, nil
 }
 
-// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. The bug: the
-// status of each session had the window of the connection that answered last, but its passes had their own.
+// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. Once, the
+// status of each session had the window of the connection that answered last, and not that of its passes.
 func TestStatusHasTheWindowOfItsSession(t *testing.T) {
 	h := turn(t)
 	other := narrow{h}

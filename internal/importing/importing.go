@@ -43,7 +43,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists views with the name of a table from which an import takes rows. An import reads no view.
+	// Views lists views with the name of a table that an import reads. An import reads no view.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// If reason is "", the rows count as taken, otherwise as left out for this reason.
+// If reason is "", count counts the rows as taken. Otherwise, it counts them as left out for this reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {

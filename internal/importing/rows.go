@@ -38,7 +38,7 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// Even if the import is repeated, a put of once stores the row with this name only once.
+// once wraps a put, so that a repeated import does not store the row with this name again.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)

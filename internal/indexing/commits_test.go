@@ -55,7 +55,7 @@ func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
 	return cfg
 }
 
-// Commits of a branch that is merged late are older than the newest known commit.
+// If a branch is merged late, its commits are older than the newest commit in the index.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {

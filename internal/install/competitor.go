@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages, and so destroys the prefix that ours has cached.
+// A competitor is a plugin that rewrites the same messages. Each request would then have another prefix than the
+// cached one.
 type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
@@ -66,8 +67,8 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 // named after projects or people.
 const namedDirectories = 2
 
-// If another package's package.json was found above the plugin, hasPackage is true. Then only the plugin's own name
-// counts, because a plugin may mention another one.
+// matches reports whether a plugin is the competitor. hasPackage means that the plugin belongs to another package, by
+// its package.json. Its code may then mention the competitor, so only the name of its file is compared.
 func (c competitor) matches(path string, hasPackage bool) bool {
 	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
 		return false
@@ -94,8 +95,8 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// For a path, the name is in the plugin's package.json. If there is no such name, pluginName returns the path, and
-// isNamed is false.
+// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no
+// package.json, it returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -159,7 +160,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// The entry may be a link to a checkout, and may have any name.
+// A plugin's entry in the directory may be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -196,7 +197,7 @@ func discoveredFolder(path, name string) *competitor {
 	return nil
 }
 
-// Conflicts finds everything in the configurations at a place that cannot work together with magicctx.
+// Conflicts returns the settings and plugins at a place that cannot work together with magicctx.
 func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	target, err := p.target()
 	if err != nil {

@@ -69,7 +69,8 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// The harness merges some files over the file that an installation edits. They may switch compaction on.
+// The harness merges some files over the file that an installation edits. compactionConflicts reports the files that
+// switch compaction on.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
@@ -142,7 +143,7 @@ func (c configuration) entries() (all []entry) {
 	return all
 }
 
-// An installation edits only one list. Users may have added our plugin to another one.
+// loadedByHand returns entries of our plugin that users have added to lists which an installation does not edit.
 func (c configuration) loadedByHand() (found []entry) {
 	for _, e := range c.entries() {
 		if e.list != c.Harness.List && c.isShim(e.spec) {

@@ -20,7 +20,7 @@ type Harness struct {
 	List    string
 	Package string
 
-	// The harness merges each of these files in a directory over the one before.
+	// The harness reads these files of a directory in this order. A later file overrides an earlier one.
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
@@ -34,8 +34,8 @@ type Harness struct {
 	// The preferred directory is first.
 	userDirectories func(Place) []string
 	noUserDirectory error
-	// variable names an environment variable with the path of one more configuration, and panelVariable one for the
-	// screen.
+	// variable is an environment variable with the path of one more configuration. panelVariable is such a variable
+	// for the screen's configuration.
 	variable, panelVariable string
 	projectDirectories      func(project string) []string
 	// inForce returns the configurations at a place, each merged over the ones before. dirs are directories in which

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode's own compaction would summarise history that this program manages. Only the configuration can prevent
-// that, so an installation switches compaction off.
+// OpenCode's own compaction would summarise history that this program manages. A plugin cannot prevent the
+// compaction, so an installation switches it off in the configuration.
 //
 // Both versions read the list "plugin" and the switch compaction.auto, and load a directory with an index.js (tested
 // with 1.18.33 and a beta of version 2; the source of 2.0.26 was only read). Version 2 also reads the list "plugins".

@@ -134,7 +134,8 @@ func (p *Plan) IsEmpty() bool {
 	return p.record == nil && len(p.files) == 0 && (p.panel == nil || p.panel.IsEmpty())
 }
 
-// A project's directory may hold links, and the user has agreed to a change of the project only.
+// If a link on the path leads out of the project, newPlan returns an error: the user has agreed only to a change of
+// the project.
 func (p Place) newPlan(file string) (*Plan, error) {
 	v, err := p.vault(file)
 	if err != nil {

@@ -466,7 +466,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The next installation recognises the chosen plugin, whose name is unknown, by its record.
+// The user has chosen a plugin with an unknown name. By its record, the next installation recognises the plugin.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -20,10 +20,10 @@ import (
 
 type Shim struct {
 	Bundle []byte
-	// A Loader in a project loads the bundle from the data directory of the user who runs it.
+	// Loader is a file for a project. It loads the bundle from the data directory of the user who runs it.
 	Loader []byte
 	// Terminal is the part of the plugin for OpenCode's terminal interface, and nil for other harnesses. OpenCode 2
-	// finds its file in the shim's directory.
+	// looks for this file in the shim's directory.
 	Terminal, TerminalLoader []byte
 	// Host is an absolute path.
 	Host string
@@ -149,7 +149,7 @@ func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	return found
 }
 
-// An existing file in place of the loader may be the work of the repository's author.
+// If the loader's path has a file that no installation wrote, the file may be the work of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	for _, f := range p.loadersAmong(files) {
 		if slices.Contains(earlier.ownLoaders(p), f.path) {
@@ -213,8 +213,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// If executable is in a cache, the shim starts a copy in the data directory. invoked is the path by which the program
-// was started. It may be a link that stays after an update, so UseHost prefers it if it leads to the same file.
+// UseHost chooses the program that the shim starts. If executable is in a cache, the program is a copy in the data
+// directory. If invoked, the path by which the program was started, leads to executable, UseHost chooses invoked,
+// because a link stays valid after an update.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()

@@ -27,8 +27,8 @@ type Plugin struct {
 	Loader string
 }
 
-// A version of the harness may not load the plugin from its entry, or load it twice. If an installation solves the
-// problem, remedy is empty.
+// Problem reports that a version of the harness does not load the plugin from its entry, or loads it twice. If an
+// installation solves the problem, remedy is empty.
 func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	switch {
 	case !h.loadsDirectories || f.Spec == "":
@@ -128,7 +128,8 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// From a directory that an installation has made, a harness loads the script in it. Other paths stay the same.
+// If path is a directory of an installation, the harness loads the script in it, and scriptAt returns the script.
+// Otherwise, it returns path.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {

@@ -133,7 +133,8 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// If a link above the file now leads out of the project, the file is somebody else's.
+// wrote reports whether file still has the content that an installation wrote. If a link now leads out of the
+// project, the file belongs to somebody else.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements are raw, and alias the document after Unmarshal. A []Value would copy an
+// An Array is a JSON array whose elements stay raw. They share the memory of the document; a []Value would copy an
 // array of messages twice, once as a whole and once in parts. A stream reuses its buffer, so an Array must not be
 // read from a stream.
 type Array []Value

@@ -45,7 +45,7 @@ func (e elements) lead(i int) *hujson.Extra {
 
 type layout struct {
 	newline string
-	// indent is the indentation of the root's members, unless the document has only one line.
+	// If the document has several lines, indent is the indentation of the root's members.
 	indent    string
 	multiline bool
 	colon     string // follows a colon
@@ -156,7 +156,7 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// If a child is removed, join returns what stays of lead, before the child, and next, after the child. join undoes
+// When a child is removed, join merges the white space and comments before it (lead) and after it (next). join undoes
 // appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)

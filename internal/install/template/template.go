@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings comments out every key that has an effect, with its description and default from the JSON Schema.
+// Settings returns a file that has every key with an effect as a comment, with its description and default from the
+// JSON Schema.
 func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
