@@ -18,16 +18,15 @@ type definition struct {
 }
 
 // A hidden agent gets as few tools as possible. The history contains text that other people wrote. If a hidden agent
-// could read files, a text in the history could make the agent read a private file and copy its content into a
-// summary. The harness is no protection: it may let a hidden agent read without asking the user, and may follow links
-// out of the project.
+// could read files, a text in the history could make it read a private file and copy the file into a summary. The
+// harness is no protection: it may let hidden agents read without asking, and may follow links out of the project.
 var definitions = []definition{
 	// The historian answers in one step. If a model calls a tool by mistake, it can answer in the second step.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
 	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
-	// The host runs the searches for the sidekick. In Pi, hidden agents run without extensions, so the sidekick could
-	// not call ctx_search.
+	// The host itself runs the sidekick's searches. In Pi, hidden agents run without extensions and so without
+	// ctx_search.
 	{schema.AgentDefinition{Name: sidekick.Agent, Description: "Chooses what a prompt gets from earlier messages, for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Sidekick.Disable }},
 }
 

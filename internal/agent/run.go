@@ -84,8 +84,7 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process of about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim waits five seconds for its
-// harness.
+// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim waits five seconds.
 const abortGrace = 8 * time.Second
 
 // Ask implements ask.Asker. Every error is an *ask.Error, except for a mistake in q. If a run fails and its usage is

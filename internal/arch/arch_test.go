@@ -216,7 +216,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 	}
 }
 
-// If a package is renamed, its row in importers must be renamed, too. Otherwise, the row would forbid nothing.
+// If a package is renamed, its row in importers must be renamed, too. Otherwise, the row would check nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
 	all := list(t)
 	for _, r := range importers {

@@ -17,8 +17,7 @@ import (
 var (
 	quoted = regexp.MustCompile("`([^`]+)`")
 	fence  = regexp.MustCompile("(?s)```.*?```")
-	// sourceFile matches the path of a file of this repository, for example `store/pass.go`, or the bare name of a
-	// source file.
+	// sourceFile matches the path of a file in this repository, for example `store/pass.go`, or a source file's name.
 	sourceFile = regexp.MustCompile(`^[\w.*-]+\.(go|ts|mjs|sql)$|^[\w.*-]+(/[\w.*-]+)+\.(go|ts|mjs|sql|md|txtar|json|jsonl|txt|svg|gz)$`)
 	identifier = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?$`)
 	// ofCode matches identifiers that are no plain words, because they have a capital inside, or an underscore.

@@ -24,8 +24,7 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. stops holds today's refusals, by Work.String. It is nil until the host has read the refusals
-	// in the store.
+	// mu guards stops, which holds today's refusals by Work.String. stops is nil until the store was read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -85,9 +84,8 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	}, nil
 }
 
-// settle replaces the reserved cost of a question by its real cost. If the question was cut off within a step, settle
-// adds the worst case of that step. If the harness may still be working on the question, the whole reserved cost
-// stays.
+// settle replaces a question's reserved cost by its real cost. If the question was cut off within a step, settle adds
+// the worst case of the step. If the harness may still be working on the question, the reserved cost stays.
 func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
 	if end.IsUnknown {
 		return nil

@@ -25,9 +25,8 @@ const (
 	maxRuns   = 200
 )
 
-// noteWaiting tests the notes of the session's project soon. If a note waits for the merge of a branch, the host must
-// see a commit of the branch before the merge. A replay has no index, and tests nothing, because today's files differ
-// from the files of the recorded session.
+// noteWaiting tests the project's notes soon, because the host must see a branch's commit before the branch is
+// merged. A replay has no index, and tests nothing: today's files differ from the recorded session's files.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -109,8 +108,7 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// An attempt identifies a tested version of a note. since is the time of the note's newest change, so a changed note
-// is tested again.
+// since is the time of the note's newest change. A changed note is a new attempt, so it is tested again.
 type attempt struct{ note, since int64 }
 
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {

@@ -229,8 +229,7 @@ func TestNoteIsReadyWhenACommandHasEnded(t *testing.T) {
 	b.want("it has", map[int64]string{1: "go test ./... has ended with exit status 0", 2: "make has ended with exit status 2"})
 }
 
-// A test follows no link out of the project, and starts no program of the repository. It does not read a file, so a
-// file of 1 TB costs no time.
+// A test follows no link out of the project, starts no program of the repository, and does not read a file's content.
 func TestHostileCloneConditionsStayInTheProject(t *testing.T) {
 	b := newBench(t)
 	outside := t.TempDir()

@@ -29,8 +29,7 @@ type Tester struct {
 	mu sync.Mutex
 	// tested holds the time of each directory's newest test of checks, in Unix ms.
 	tested map[string]int64
-	// running holds the directories whose notes are being tested. tried holds the times of recent tests of notes, in
-	// Unix ms.
+	// running holds the directories whose notes are being tested. tried holds when notes were tested, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }
@@ -40,8 +39,7 @@ type Options struct {
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	// IndexDir is the directory of the index, which contains the exit status of each command. If IndexDir is "",
-	// notes are not tested.
+	// IndexDir is the directory of the index, with each command's exit status. If it is "", notes are not tested.
 	IndexDir string
 	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.

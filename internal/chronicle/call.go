@@ -42,7 +42,6 @@ type Run struct {
 	// The run has summarised the messages from Start to End in Produced compartments.
 	Start, End, Produced int
 	Fidelity             float64
-	// Undoes identifies the run's changes of memories for a command that undoes them. It is 0 if nothing can be
-	// undone.
+	// Undoes identifies the run's changes of memories for an undo. It is 0 if nothing can be undone.
 	Undoes int
 }

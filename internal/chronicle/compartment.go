@@ -20,8 +20,7 @@ type Compartment struct {
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int `json:"importance"`
-	// Episode names the kinds of work, for example "bug,release". The head does
-	// not render it.
+	// Episode names the kinds of work, for example "bug,release". The head does not show it.
 	Episode string `json:"episode,omitzero"`
 	// Missing names the anchors of the messages that no tier contains, for example "src/a.go · E1234". Fidelity is
 	// the share of the anchors that a tier contains, from 0 to 1.
@@ -31,11 +30,11 @@ type Compartment struct {
 	Model    string  `json:"model,omitzero"`
 	// RawTokens is the size of the messages.
 	RawTokens int `json:"rawTokens"`
-	// The store sets this Unix time in milliseconds.
+	// CreatedAt is in Unix ms. The store sets it.
 	CreatedAt int64 `json:"createdAt"`
 }
 
-// MadeBy goes from the best way to the weakest.
+// MadeBy says how a compartment was made. The constants go from the best way to the weakest.
 type MadeBy string
 
 const (

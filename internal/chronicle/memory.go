@@ -19,7 +19,6 @@ type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
 	// If a session of another project reads the memory, SharedBy is the workspace's name for the memory's project.
-	// Otherwise, it is empty.
 	SharedBy string `json:"sharedBy,omitzero"`
 	// Directory is where a session last learned the memory. Seen counts how often a session has learned it.
 	Directory string `json:"directory,omitzero"`
@@ -115,16 +114,15 @@ type MemoryChange struct {
 // A Note is a reminder that a model has written for later.
 type Note struct {
 	ID int64 `json:"id"`
-	// Harness and Session identify the session that wrote the note. A note with a condition belongs to Project, not
-	// to the session.
+	// Harness and Session are the session that wrote the note. A note with a condition belongs to Project instead.
 	Harness   string `json:"harness,omitzero"`
 	Session   string `json:"session,omitzero"`
 	Project   string `json:"project,omitzero"`
 	Message   int    `json:"message,omitzero"`
 	Content   string `json:"content"`
 	Condition string `json:"condition,omitzero"`
-	// SaidBy is set only for a promise. A promise belongs to Project, and Content quotes message number Message of
-	// the session.
+	// SaidBy is set only for a promise. A promise belongs to Project, and Content quotes the session's message
+	// Message.
 	SaidBy Speaker    `json:"saidBy,omitzero"`
 	Status NoteStatus `json:"status"`
 	// Reason says why a ready note's condition holds, for example "api.md exists", or where a promise was closed.

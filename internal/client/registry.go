@@ -29,7 +29,7 @@ type directory struct {
 type facts struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// limits are those that this harness's catalogue reported.
+	// limits has the model limits that the client's harness has reported.
 	limits map[schema.Model]schema.ModelLimits
 	// keptWarm is how long the harness keeps the prefixes of idle sessions cached. The client reports it.
 	keptWarm time.Duration
@@ -72,8 +72,7 @@ func (r *Registry) Harness(c Client) (string, error) {
 	return string(known.harness), nil
 }
 
-// Config returns the configuration that a client has last loaded for a directory. If no client has loaded it, Config
-// loads it.
+// Config returns the configuration that a client last loaded for a directory. If there is none, Config loads it.
 func (r *Registry) Config(harness, path string) schema.Config {
 	d := directory{schema.Harness(harness), path}
 	r.mu.Lock()

@@ -35,8 +35,7 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object checks raw, and writes its values into a struct that already has the defaults. It reports whether all
-// required keys are present.
+// object writes the values of raw into a struct of defaults. It reports whether all required keys are present.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())

@@ -185,8 +185,7 @@ func (e *Edit) Shown() (before, after string) {
 	return hide(e.Before), hide(e.After)
 }
 
-// Write writes the file, completely or not at all. If somebody has edited the file since NewEdit, Write returns
-// ErrChanged.
+// Write writes the file completely, or not at all. If the file was edited since NewEdit, Write returns ErrChanged.
 func (e *Edit) Write() error {
 	now, err := e.read()
 	if err != nil {

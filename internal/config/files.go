@@ -89,9 +89,8 @@ func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read uses the first candidate that exists. If this file does not parse, read warns and returns an empty level. It
-// does not try the next candidate, because the user meant this file. project is the directory of the candidates'
-// project, or "" for the user's own files.
+// read uses the first candidate that exists. If it does not parse, read warns and returns an empty level, because the
+// user meant this file. project is the directory of the candidates' project, or "" for the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {

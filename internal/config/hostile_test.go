@@ -43,8 +43,7 @@ func loadBoth(t *testing.T, root, user, project string, trusted bool) (schema.Co
 	}})
 }
 
-// A repository that was only cloned cannot make each request expensive, hang a prompt, start agents, or
-// choose where text is sent.
+// A cloned repository cannot make requests expensive, hang a prompt, start agents, or choose where text is sent.
 func TestHostileCloneRaisesNoCosts(t *testing.T) {
 	load := newLoad(t)
 	for _, project := range []string{
@@ -320,8 +319,7 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository may contain, under our file name, a link to a private file. No warning may quote the content of that
-// file.
+// A repository may contain a link to a private file under our file name. No warning may quote the private file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

@@ -19,8 +19,7 @@ var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
-// moveOldKeys moves old keys of the original plugin to their new places. If the new place already has a value,
-// moveOldKeys does not change it.
+// moveOldKeys moves old keys of the original plugin to their new places, if these places have no value yet.
 func moveOldKeys(tree object) {
 	if old, ok := tree["experimental"].(object); ok {
 		for _, m := range moved {

@@ -54,8 +54,7 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// path is an argument of a tool, and usually absolute. A pattern may match the absolute path, or the path relative to
-// directory.
+// path is an argument of a tool. A pattern may match path itself, which is usually absolute, or path below directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false

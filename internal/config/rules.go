@@ -13,7 +13,7 @@ import (
 
 // rules hold the tags of one field of schema.Config. In a map or list, they apply to each value.
 type rules struct {
-	bare         string // if bare is set, one value may replace a whole list or map; in a map, it gets the key bare
+	bare         string // if bare is set, one value may replace a whole list or map; in a map, the value gets the key bare
 	def          []string
 	enum         []string
 	examples     []string // quoted

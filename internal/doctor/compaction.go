@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Exactly one of the harness and magicctx must keep sessions below the model's limit.
+// Either the harness or magicctx must keep sessions below the model's limit, but not both of them.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {
@@ -38,9 +38,8 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	}
 }
 
-// compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If only this
-// project has the problem, and the user's configuration switches compaction off, compactionIsMissing offers no
-// repair: a repository must not change the user's configuration.
+// compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If magicctx
+// fails only in this project, the user's configuration must stay: a repository may have caused the failure.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {

@@ -61,7 +61,7 @@ type Options struct {
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means the constant timeout.
 	Timeout time.Duration
-	// Examine does not mention a harness that is not used on this machine.
+	// If a harness is not used on this machine, Examine does not mention it.
 	Harnesses []Harness
 	// OutsideProject holds the same harnesses, but their functions read only the user's configuration.
 	OutsideProject []Harness
@@ -98,7 +98,7 @@ var checks = []check{
 	{"compaction", (*examination).compaction}, // last, because this check uses the other findings
 }
 
-// If ctx ends, Examine returns the findings so far and the error of ctx.
+// If ctx ends, Examine returns the findings so far and ctx's error.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {
@@ -111,8 +111,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return all, nil
 }
 
-// If a disk hangs, a check on it may ignore its deadline. So run stops waiting at the deadline, even if the check has
-// not returned.
+// If a disk hangs, a check may ignore its deadline. So run returns after the deadline, even if the check has not.
 func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()

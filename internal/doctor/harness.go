@@ -13,13 +13,11 @@ import (
 // A Conflict is a setting or a plugin of a harness that cannot work together with magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// IsCompetitor means that another plugin rewrites the same messages. Beside such a plugin, magicctx switches
-	// itself off.
+	// IsCompetitor means that another plugin rewrites the same messages. magicctx then switches itself off.
 	IsCompetitor bool
 }
 
-// IsFatal means that the plugin finds no host. If the plugin starts another program than this one, Program is its
-// path.
+// IsFatal means that the plugin finds no host. If the plugin starts another program than this one, Program names it.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
@@ -37,8 +35,8 @@ type Harness struct {
 	Conflicts           func(context.Context) ([]Conflict, error)
 	// Installed returns the configuration file that lists our plugin, or "".
 	Installed func(context.Context) (string, error)
-	// If the harness's version ignores our entry in its configuration, or loads the plugin twice, EntryProblem says
-	// so.
+	// EntryProblem returns a problem if the harness's version ignores our configuration entry, or loads the plugin
+	// twice.
 	EntryProblem func(context.Context) (problem, remedy string, err error)
 	// PluginFile returns the file or directory of our plugin, or "" if it is unknown, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
@@ -125,7 +123,7 @@ type versionRange struct {
 	oldest, newest string
 	// generation is the beginning of all versions for which the plugin was written, for example "1.".
 	generation string
-	// note is a remark about versions beyond newest.
+	// note is a remark about versions newer than newest.
 	note string
 }
 
@@ -216,7 +214,7 @@ func rowOfPlugin(list string) (id, source string) {
 	return id, source
 }
 
-// rangeOf returns the newest range that begins at or before the version. For an older version, it returns the oldest
+// rangeOf returns the newest range that begins at or before the version. If there is none, it returns the oldest
 // range.
 func rangeOf(version string, all []versionRange) versionRange {
 	known := all[0]

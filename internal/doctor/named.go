@@ -15,16 +15,14 @@ import (
 // If the environment variable NamedBy is set, a plugin starts only the program whose path is its value.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout is enough for our binary, which prints its version in milliseconds, and for its slower JavaScript
-// launcher.
+// namedTimeout is ample: our binary prints its version in milliseconds, our launcher in some hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram has the words of the plugin's own message about such a path.
+// errNoProgram has the words of the plugin's own message about a path that is no program.
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names, and returns a problem as a sentence, or "". isBroken means that no
-// plugin can work with that program. own is the version of this doctor; another version is a problem, but does not
-// make the program broken.
+// plugin can work with the program. Another version than own, this doctor's version, is a problem, but not broken.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

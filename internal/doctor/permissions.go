@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our directories and files hold the contents of sessions. A user who can write to the socket's directory could pose
-// as the host.
+// Our files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600

@@ -87,8 +87,7 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// If a session was last used before inUse, doctor does not report its faults. Its summaries no longer matter to the
-// user.
+// Doctor reports a session's faults only if the session was used within inUse. An older session no longer matters.
 const inUse = 24 * time.Hour
 
 // anyHost asks the host of this data directory, and returns the directory of its socket. It tries all directories in

@@ -32,7 +32,7 @@ const Command = "ctx-dream"
 // A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running, the run of each project by identity, and the progress of each run.
+	// mu guards running and each run's progress. running holds the run of each project, by identity.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader
@@ -47,8 +47,7 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// If the budget of the day pays for no further call of a work, Stopped returns the reason. Otherwise, it returns
-	// nil.
+	// If the budget of the day pays for no further call of a work, Stopped returns the reason, and otherwise nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// If OnBattery is nil, the machine counts as on mains power.
@@ -140,8 +139,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume continues the account of an interrupted run, if there is one. It stores the account at once, because this
-// run may be interrupted, too.
+// resume continues the account of an interrupted run, and stores it at once, because this run may be interrupted,
+// too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 const (
 	watchEvery = time.Minute
-	// After a successful run of a project, the next run waits for apart.
+	// apart is the pause after a successful run of a project.
 	apart      = 12 * time.Hour
 	retryAfter = time.Hour
 	// After maxFailures equal failures, a project's schedule stops until /ctx-dream succeeds or the next day begins.
@@ -121,8 +121,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// A run may begin in the hours of the schedule. It may also begin if nobody has used a harness for some time, and the
-// machine is on mains power.
+// A run may begin within the schedule. It may also begin after some time without a user, if the machine is on mains
+// power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {

@@ -9,8 +9,8 @@ import (
 // After several failures, no request is sent for some minutes.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
-// After maxFailures failed requests within failureSpan, no request is sent for openSpan. The next request then tries
-// the service again.
+// After maxFailures failed requests within failureSpan, no request is sent for openSpan. One request then tries
+// again.
 const (
 	maxFailures = 3
 	failureSpan = time.Minute
@@ -33,8 +33,7 @@ type breaker struct {
 	isTried bool
 }
 
-// If a request may be sent, enter returns leave, which the caller must call with the outcome. Otherwise, it returns
-// ErrOpen.
+// enter returns leave, which the caller must call with the outcome. If no request may be sent, enter returns ErrOpen.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// A cloud's metadata service gives a machine's credentials to every program on the machine, so check refuses its
-// addresses.
+// check refuses the addresses of metadata services, which give a cloud machine's credentials to every program on it.
 func check(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

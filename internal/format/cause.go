@@ -2,7 +2,7 @@ package format
 
 import "cmp"
 
-// causes explains busts, requests without a bust, and summaries that were written anew.
+// causes has a text for each cause of a bust, of a request without a bust, and of a rewritten summary.
 var causes = map[string]string{
 	"pressure":           "threshold",
 	"force":              "85% full",

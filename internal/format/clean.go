@@ -23,7 +23,7 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // them. Line breaks and tabs become spaces, and any other character that a terminal cannot show becomes "?".
 func Clean(text string) string { return clean(text, "") }
 
-// Quote returns a foreign text as data for a model: in quotation marks, on one line, without control characters and
+// Quote returns a foreign text as data for a model: in quotation marks, on one line, without control codes and
 // markup.
 func Quote(text string) string { return `"` + Plain(text) + `"` }
 
@@ -38,9 +38,8 @@ var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "�
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
 
-// CleanAll is like CleanLines, but removes nothing: every character that a terminal does not show becomes
-// "?". It is for the content of a file that the user is about to agree to, because a removed sequence could
-// hide a part of the file.
+// CleanAll is like CleanLines, but every character that a terminal does not show becomes "?". For example, it shows a
+// file that the user has to agree to: Clean would remove a sequence, which could hide a part of the file.
 func CleanAll(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

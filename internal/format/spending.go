@@ -2,16 +2,15 @@ package format
 
 import "fmt"
 
-// A Carry describes content that a bust could remove from the prompt. Paid is the content's cost in all requests
-// since the last bust. Price is the cost of a bust that would remove it, in the same unit. Cost is Paid in $, or 0 if
-// the model has no price.
+// A Carry describes content that a bust could remove. Paid is the content's cost in all requests since the last bust.
+// Price is the cost of a bust that removes it, in the same unit. Cost is Paid in $, or 0 if it is unknown.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
 }
 
-// Spending returns, for example, "balanced: removing early saved about $3.10 so far". If setting is unknown (""), it
-// returns "".
+// Spending returns, for example, "balanced: removing early saved about $3.10 so far", or "" for an unknown setting
+// ("").
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {

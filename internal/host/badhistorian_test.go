@@ -40,9 +40,8 @@ func (h *harness) asked(a ask.Asker) {
 	}
 }
 
-// Each bad historian of the corpus gives invalid or hostile answers. No pass may fail, and every message must be in
-// the tail or covered by the head. If no answer is usable, the status must say why. The head must show a model's text
-// as data.
+// A bad historian gives invalid or hostile answers. No pass may fail, and no message may be lost. If no answer is
+// usable, the status must say why. The head must show a model's text as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
 	t.Parallel()
 	for i, bad := range historiantest.Bad() {
@@ -105,9 +104,8 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian gives long answers, but its harness reports hardly any tokens. The host counts a failed run if a model
-// has worked for it, and soon publishes an extract. If the host counted only reported tokens, it would ask 33 times
-// before the first extract.
+// A historian gives long answers, but its harness reports hardly any tokens. The host must still count a run in which
+// a model has worked, and soon publish an extract. Counting tokens, it would ask 33 times before the first one.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -44,8 +44,8 @@ func BenchmarkResync(b *testing.B) {
 }
 
 // BenchmarkSteady measures the host's part of a steady pass, with a store on disk. As in `npm run bench`, each pass
-// gets one more step with 3.5 KB of tool output. Other processes disturb single passes, so the benchmark reports the
-// median, too.
+// gets one more step with 3.5 KB of tool output. Other processes disturb single passes, so it also reports the
+// median.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -16,8 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// This file tests the bug classes of docs/defects.md that concern the host,
-// each under its id.
+// This file tests the bug classes of docs/defects.md that concern the host, each under its id.
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
@@ -76,8 +75,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: the session has had a request since a long pause. A restarted host must remember this request: otherwise, the
-// session would seem idle again.
+// A10: after a long pause, the session had a request. If a restarted host did not know of this request, the session
+// would seem idle again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -110,8 +109,8 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: after a hard pass, the next request may send the new date. If the host restarts before this request, a later
-// request may send the date.
+// A12: after a hard pass, the next request may send the new date. If the host restarts before, a later one may send
+// it.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -151,8 +150,7 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if a tag is already taken, only one pass fails. If every pass failed, dropped content would come back
-// until a restart.
+// A14, A15: if a tag is taken, only one pass may fail. Otherwise, dropped content would come back until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -184,8 +182,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge must not change content that a request has held. So the nudge is a note at the end of new content, and
-// every later wire repeats it.
+// A22: a nudge must not change content that a request has held. So it is added to new content, and every later wire
+// repeats it.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -257,8 +255,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: two passes of one session must not run at the same time. Otherwise, they would mix up their reasons for a
-// bust.
+// A36: two passes of one session must not run at once. Otherwise, they would mix up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -80,8 +80,7 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 	}
 }
 
-// OpenAI keeps an idle prefix for at least ten minutes. After five minutes, the prefix is still alive, and the host
-// must not bust it.
+// OpenAI keeps an idle prefix for at least ten minutes, so the host must not bust the prefix after five minutes.
 func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string
@@ -208,8 +207,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss may have reasons other than age, so one miss must not change the cache life. Our own bust or another system
-// prompt also explains a miss.
+// A cache miss may have other reasons than the prefix's age, for example our own bust or another system prompt. So
+// one miss must not change the cache life.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {

@@ -238,8 +238,7 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a memory that tells a story as a fact. If its answer is not usable, the memory stays
-// unchanged.
+// The dreamer rewrites a story as a fact. If its answer is not usable, the memory with the story stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -781,8 +780,7 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run may begin at any hour if nobody has used a harness for that time. The machine must be on
-// mains power.
+// With idle_minutes, a run may begin at any hour after that time without a user, if the machine is on mains power.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

@@ -137,8 +137,8 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// After a restart, or after the harness has cut its array, the host has no copy of the messages. So ctx_expand reads
-// the harness's own store.
+// After a restart or a cut of the array, the host has no copy of the messages, and ctx_expand reads the harness's
+// store.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
 	want := record(t, h.expand(`{"start":1,"end":4}`))

@@ -258,8 +258,7 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// In a fork, the prompt before a thinking block is the same, so the block stays valid. A block that a bust has
-// removed stays removed.
+// In a fork, the prompt before a thinking block is the same, so the block stays valid, if no bust has removed it.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -346,7 +345,7 @@ func TestForksOfForks(t *testing.T) {
 }
 
 // The user forks a fork that the harness has compacted. The first session has seen more of the copied messages. But
-// if the harness names the fork as the original, the new fork takes over the decisions of the fork.
+// if the harness names the fork as the original, the new fork takes over the fork's decisions.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))

@@ -218,8 +218,7 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 }
 
 // The user reverts messages of a compartment that the head does not show, and the next prompt hardly fits. The
-// extract must begin directly after the shown compartments. Otherwise, the head would replace messages that no
-// compartment covers.
+// extract must begin directly after the shown compartments. Otherwise, the head would hide uncovered messages.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)
@@ -548,8 +547,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// A bust frees space, but the newest usage belongs to the prompt before the bust. Because of this usage, no second
-// run may begin.
+// A bust frees space, but the newest usage still has the size from before the bust. No second run may begin because
+// of it.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness
@@ -667,8 +666,8 @@ func TestHistorianIsChecked(t *testing.T) {
 	}
 }
 
-// A project's documents must fit into their share of the budget. A sentence tells the model that they are data and
-// not the user's words.
+// A project's documents must fit into their share of the budget. The head says that they are data, not the user's
+// words.
 func TestDocumentsOfTheProject(t *testing.T) {
 	for _, test := range []struct {
 		name  string

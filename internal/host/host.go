@@ -45,8 +45,7 @@ type Options struct {
 	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
 	// same messages, the host does not work, and competitor is the reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
-	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a separate
-	// project.
+	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a project.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// If RawHistory is nil, ctx_expand shows only messages in memory.
 	RawHistory *rawhistory.Reader
