@@ -389,7 +389,7 @@ func TestReduceTellsTheModelItsMistake(t *testing.T) {
 	}
 }
 
-// The wire after a failed pass shows only what is stored.
+// After a failed pass, the wire shows only stored edits.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -564,8 +564,8 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A screen shows one session at a time. A subscription to only one session ends earlier ones, which would otherwise
-// add up during a day.
+// A screen shows one session at a time, so a subscription to only one session ends the earlier ones. Otherwise, they
+// would add up during a day.
 func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	h := turn(t)
 	for _, session := range []string{testSession, "ses_other"} {
@@ -629,7 +629,7 @@ func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h.pass() // the session continues
 }
 
-// Five million empty parts are 17 kB in a compressed trace, but took 5 GB of memory.
+// Once, five million empty parts, 17 kB in a compressed trace, took 5 GB of memory.
 func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

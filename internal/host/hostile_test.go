@@ -127,8 +127,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A Standby waits for the running calls before it opens a failed store again. A call that never returns must not
-// block every initialize.
+// A Standby waits for running calls before it opens a failed store again. A stuck call must not block every
+// initialize.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())

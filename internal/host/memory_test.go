@@ -126,8 +126,7 @@ func (h *harness) callAs(id, tool, args string) string {
 	return r.Output
 }
 
-// Models may list memories, unknown categories are refused, and an archived memory can be written again (bug class
-// K10).
+// Models may list memories. Unknown categories are refused. An archived memory can be written again (bug class K10).
 func TestMemoryFlow(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -281,8 +280,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// If git fails for a moment, the host cannot identify the session's project. It must not store a memory under another
-// project.
+// If git fails for a moment, the host does not know the project, and must not store a memory in another one.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -376,8 +374,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// Each new session of the project shows the memory in its first request. A subagent does not get it, and neither does
-// a fork whose prefix is still cached.
+// Each new session of a project shows a new memory in its first request. A subagent does not show it, and neither
+// does a fork whose prefix is still cached.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {
@@ -455,8 +453,7 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// The head shows only the shared constraints of another project. When they are no longer shared, the delta says that
-// they are removed.
+// The head shows only the constraints that another project shares. If they are no longer shared, the delta says so.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

@@ -77,7 +77,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// Subagents are told of no note at all.
+// The host tells subagents of no ready note.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)

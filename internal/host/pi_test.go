@@ -420,8 +420,7 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// F27: if the pass after the changed prompt cannot be stored, the journal records the bust with the next
-// stored pass.
+// F27: if the pass after a changed prompt cannot be stored, the journal records the bust with the next stored pass.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p := changedPi(t)
 	unlock := p.lockDatabase()

@@ -53,8 +53,7 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// The host adds a line with the rule to the result that names the rule's file. The line stays there, even after a
-// restart.
+// The host adds a line with the rule to the result that names the rule's file, and keeps it there after a restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -82,8 +81,7 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The host adds no line if the session does not need one: for example, the model sees the content, or the user wants
-// no lines.
+// The host adds no line if the session needs none: for example, the model sees the content, or the user wants none.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -151,8 +149,7 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and the lines that the model has followed. There are at least a few requests between
-// two lines.
+// The status counts the lines, and how many the model has followed. Between two lines, there are some requests.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

@@ -382,9 +382,8 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run has lost its lease, and still reads messages that another run has summarised. Then the harness compacts the
-// session, and these messages leave the array. If the host took them for reverted messages, it would withdraw the
-// other run's summary.
+// A run without a lease reads messages that another run has summarised. Then the harness compacts the session, and
+// the messages leave the array. If the host took this for a revert, it would withdraw the other run's summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

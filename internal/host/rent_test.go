@@ -46,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host waits with the drops until their content has cost as much as a bust at the time of the model's request. A
-// restart of the host must not lose a pass in this sum, or count it twice.
+// The host waits with the drops until their content has cost as much rent as a bust would have cost at the model's
+// request. A restart must not lose a pass in this sum, or count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting waits until the window fills. With the other settings, no bust comes if almost nothing can be
-// removed.
+// The generous setting waits until the window fills. With any other setting, no bust comes that removes almost
+// nothing.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness
@@ -180,7 +180,7 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	}
 }
 
-// The frugal setting limits history and documents, unless the user has raised the share of the history.
+// The frugal setting limits history and documents. If the user has raised the history's share, the share wins.
 func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
 	shown := make(map[float64]bool)
 	for _, share := range []float64{15, 30} {

@@ -15,8 +15,8 @@ const (
 	tidyAfter = 5 * time.Second
 )
 
-// After each transaction, tidying pauses for tidyShare times its duration, so it holds the database for about a
-// twentieth of the time.
+// After each transaction, tidying pauses for tidyShare times as long, so it uses the database a twentieth of the
+// time.
 const tidyShare = 20
 
 // KeepTidy deletes expired sessions, tool replies and models, until ctx ends. Short transactions with pauses make
@@ -39,8 +39,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time before which unused data has expired. It does not use the clock, which may be wrong
-	// once, but the time agreed (see retention.Tidied).
+	// before returns the time before which unused data has expired. It counts from agreed and not from the clock,
+	// because one reading of the clock may be wrong (see retention.Tidied).
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())

@@ -138,8 +138,7 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: a refusal names the real size of the prompt. If the host assumed the size of the limit, the next prompt would
-// be refused again.
+// D5: a refusal names the real size of the prompt. If the host used the limit instead, it would free too little.
 func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
@@ -168,8 +167,7 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	}
 }
 
-// The user takes a refused prompt back, and the next prompt is shorter. The refusal says nothing about the size of
-// the next prompt.
+// The user takes a refused prompt back. The refusal says nothing about the size of the next prompt, which is shorter.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string

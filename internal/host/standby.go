@@ -19,28 +19,25 @@ import (
 // allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once.
 const allCalls = 1 << 30
 
-// The server has already given running calls their grace period. A call that still runs has missed its deadline, and
-// nobody waits for its answer.
+// closeTimeout is short: the server has already waited for the running calls, and nobody waits for their answers now.
 const closeTimeout = 2 * time.Second
 
-// A later process repeats an interrupted run of the historian.
+// If runsTimeout cuts off a run of the historian, a later process repeats the run.
 const runsTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
-// schema. Without a store, it answers that magicctx is disabled, and why. Each initialize of a harness tries to open
-// the store again.
+// schema. It then answers each call with the reason. Each initialize of a harness tries to open the store again.
 type Standby struct {
 	path  string // the path of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening lets only one attempt open the store at a time. It is a channel, so that a wait can end with the
-	// context.
+	// opening lets one attempt at a time open the store. It is a channel, so that a wait can end with the context.
 	opening chan struct{}
 
-	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
-	// takes all tokens. A sync.RWMutex could not end a wait with the context, but a call may never return.
+	// gate guards host, reason and followed. A call of the host takes one token; opening or closing the store takes
+	// all. A call may never return, and a wait for gate, unlike a wait for a mutex, ends with the context.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
@@ -206,8 +203,7 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for the running calls. If a call does not return, Close gives up, because the process ends anyway and
-// releases its lock.
+// Close waits for running calls. If a call does not return, Close gives up: the process ends and releases its lock.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -236,8 +232,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host. Its store stays open until the caller calls release. If there is no store, err is the
-// reason.
+// Current returns the host, whose store stays open until the caller calls release. If there is no store, err says
+// why.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

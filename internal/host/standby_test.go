@@ -195,7 +195,7 @@ func (c *follower) SessionChanged(status []byte) {
 	c.last = status
 }
 
-// Pi's status line subscribes only once for each connection.
+// Pi's status line subscribes only once for each connection, so a subscription must outlive a replaced database.
 func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)

@@ -269,8 +269,7 @@ func followed(t testing.TB, h *harness) []*follower {
 	return all
 }
 
-// A subscriber gets a session's status only after the running call has answered. Otherwise, the status would delay
-// the answer.
+// A subscriber gets a session's status only after the running call has answered, so the status does not delay it.
 func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.user("u", "go on")
@@ -294,8 +293,8 @@ func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	}
 }
 
-// Steps can follow each other faster than a person reads. Each subscriber gets a few statuses a second, and the last one
-// shows the last pass.
+// Steps may follow each other faster than a person reads. A subscriber gets a few statuses a second, and the last
+// one.
 func TestSubscribersAreToldAFewTimesASecond(t *testing.T) {
 	const passes = 60
 	h := newHarness(t)

@@ -102,8 +102,7 @@ func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	}
 }
 
-// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to the unmodified request,
-// and not to the host's wire.
+// D10: while no host runs, requests are unmodified. Their answers' thinking is not bound to the host's wire.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -118,8 +117,7 @@ func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h.wantThinking("after that", "a1", "a4")
 }
 
-// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn, and then removes all
-// thinking.
+// D10: thinking is also bound to the system prompt. A new one waits for the next turn, and then removes all thinking.
 func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	const opening = "You are an agent.\n"
 	h := binding(t)
@@ -214,8 +212,8 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and some providers report none at all. The answer's event must bind its
-// thinking, too: a fork or a restart of the harness would otherwise lose it.
+// F15: an aborted answer has no usage, and some providers never report a usage. The answer's event must still bind
+// the answer's thinking. Otherwise, a fork or a restart of the harness would lose the thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)

@@ -97,7 +97,7 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	first := h.row().OverflowAt
 	h.clock.Advance(time.Second)
 	h.refuse("a9", 80_000)
-	h.restart() // a host that did not get the first report must also count it only once
+	h.restart() // a host that missed the first report must also count the refusal only once
 	h.refuse("a9", 80_000)
 	if got := h.row().OverflowAt; got != first {
 		t.Errorf("the late report moved it from %d to %d", first, got)
@@ -111,9 +111,8 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. That request's size and
-// refusal must not count for the session's prompt. Otherwise, a window of 48k would become 73.5k, and the next
-// request would bust.
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. This request says nothing
+// about the session's size: otherwise, a window of 48k would become 73.5k, and the next request would bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -361,8 +360,8 @@ func (narrow) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.Mod
 	return schema.ModelLimits{ContextTokens: 24_000}, nil
 }
 
-// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. Once, the
-// status of each session had the window of the connection that answered last, and not that of its passes.
+// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. Once, a
+// session's status had the window of the connection that answered last, and not the window of its passes.
 func TestStatusHasTheWindowOfItsSession(t *testing.T) {
 	h := turn(t)
 	other := narrow{h}

@@ -111,7 +111,7 @@ type run struct {
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// of is the number of rows in the tables from which an import takes rows.
+	// read is the number of rows that were read, and of the number of all rows in the tables of the import.
 	read, of int
 	sessions map[string]*rawhistory.Stored
 	// projects maps the plugin's projects to identities, or to "".
@@ -172,8 +172,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that an import could take. If there is no database, or an import has already taken
-// rows, it returns 0.
+// Found returns the number of rows that an import could take: 0 if there is no database, or rows were imported
+// before.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {

@@ -216,7 +216,7 @@ func TestRewrittenSessionIsReadAnew(t *testing.T) {
 	w.want("zebra")
 }
 
-// A crash, another program or a stranger may have left such files.
+// A crash, another program or a stranger may leave files that cannot be read.
 func TestBadSourcesAreNamedAndTheRestIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -259,7 +259,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// The directory of the git project is gone.
+// If the directory of a git project is gone, its sessions keep the project.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)

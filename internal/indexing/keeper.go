@@ -121,7 +121,7 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-// rested is the sum of the indexer's rests.
+// rested is the sum of the indexer's pauses.
 func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)

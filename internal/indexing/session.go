@@ -45,8 +45,7 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	}
 }
 
-// batchMessages bounds a transaction. Another process has to wait only for one, and a cancelled run loses little
-// work.
+// batchMessages bounds a transaction, so another process waits only briefly, and a cancelled run loses little.
 const batchMessages = 500
 
 const sliceMessages = 200
@@ -104,8 +103,8 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 
 var errRewritten = errors.New("the session was rewritten")
 
-// read reads and decodes in one goroutine and writes in another, because both take about as long. The channel between
-// them bounds the memory.
+// read decodes in one goroutine while another one writes, because both take about as long. A channel bounds the
+// memory.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,8 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages. Each request would then have another prefix than the
-// cached one.
+// A competitor is a plugin that rewrites the same messages, so that no request continues the cached prefix.
 type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.

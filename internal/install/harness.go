@@ -24,8 +24,8 @@ type Harness struct {
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
-	// panelFiles and newPanelFile are files and newFile for the list from which the harness's screen loads the panel.
-	// If the harness loads the panel together with the plugin, they are empty.
+	// panelFiles and newPanelFile are like files and newFile, for the list from which the harness's screen loads the
+	// panel. If the harness loads the panel together with the plugin, both are empty.
 	panelFiles   []string
 	newPanelFile string
 	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.

@@ -52,8 +52,7 @@ func (p Place) expandHome(path string) string {
 	return filepath.Join(p.home(), rest)
 }
 
-// target returns the first existing configuration in the directories of the place, or a new one in the first
-// directory.
+// target returns the first existing configuration in the place's directories, or a new one in the first directory.
 func (p Place) target() (file string, err error) {
 	dirs, err := p.directories()
 	if err != nil {

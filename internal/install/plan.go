@@ -134,8 +134,7 @@ func (p *Plan) IsEmpty() bool {
 	return p.record == nil && len(p.files) == 0 && (p.panel == nil || p.panel.IsEmpty())
 }
 
-// If a link on the path leads out of the project, newPlan returns an error: the user has agreed only to a change of
-// the project.
+// If a link leads out of the project, newPlan returns an error: the user has agreed to a change of the project only.
 func (p Place) newPlan(file string) (*Plan, error) {
 	v, err := p.vault(file)
 	if err != nil {
@@ -211,7 +210,7 @@ func (p *Plan) apply() error {
 		}
 		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
 	}
-	// A record without its edit does no harm, but an edit without its record cannot be undone.
+	// The record is written before the edit, because an edit without its record cannot be undone.
 	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err
 	}

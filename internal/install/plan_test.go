@@ -148,8 +148,7 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same settings file of a project. A second file would hide the first, or would have no
-// effect.
+// All harnesses read the same settings file of a project. A second file would hide the first, or have no effect.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

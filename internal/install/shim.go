@@ -37,8 +37,7 @@ const (
 	hostRecord   = "host.json"
 )
 
-// The plugin reads the host record before each start of a host. So a new installation also repairs a harness that is
-// already running.
+// The plugin reads the host record before each start of a host, so a new installation also repairs a running harness.
 type hostOf struct {
 	Host string `json:"host"`
 }
@@ -121,7 +120,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	return files, spec, nil
 }
 
-// A directory of the project may be a link that leads out of the project.
+// loaderFile refuses a directory that is a link, because the link may lead out of the project.
 func (p Place) loaderFile() (string, error) {
 	project, err := regular.RealPath(p.Project)
 	if err != nil {
@@ -213,9 +212,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost chooses the program that the shim starts. If executable is in a cache, the program is a copy in the data
-// directory. If invoked, the path by which the program was started, leads to executable, UseHost chooses invoked,
-// because a link stays valid after an update.
+// UseHost chooses the program that the shim starts. If executable is in a cache, it is a copy in the data directory.
+// Otherwise, it is invoked (how the program was started), if this is a link to executable that stays valid after an
+// update.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()
@@ -256,8 +255,7 @@ type ShimProblem struct {
 	Program string
 }
 
-// s is the shim that this program would install. If no installation uses the data directory's shim, there are no
-// problems.
+// If no installation uses the data directory's shim, there are no problems. s is the shim of this program.
 func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	bundle, err := readOwn(p.shimFile(bundleName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,7 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs each of
-// them.
+// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs them all.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -143,8 +142,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An older release has installed no loader for the terminal interface. A new installation adds it, but replaces no
-// file of the repository.
+// An older release installed no loader for the terminal. A new installation adds it, but replaces no repository's
+// file.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")

@@ -17,11 +17,9 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// List is the name of the list that holds the entry. If another list has a second entry of ours, Again is its
-	// position.
+	// List is the name of the entry's list. If another list has a second entry of ours, Again is its position.
 	List, Again string
-	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the shim that the loader
-	// loads.
+	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the loaded shim.
 	Path string
 	// Loader is the path of the project's loader, if the entry names it.
 	Loader string
@@ -128,8 +126,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// If path is a directory of an installation, the harness loads the script in it, and scriptAt returns the script.
-// Otherwise, it returns path.
+// If path is a directory that an installation has made, scriptAt returns the script in it, otherwise path itself.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {

@@ -71,8 +71,7 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// If no installation has edited a configuration of the place, r is nil. Otherwise, file is that configuration, and r
-// its record.
+// file is a configuration that an installation has edited, and r is its record. If there is none, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {

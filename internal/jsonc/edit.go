@@ -105,8 +105,7 @@ func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	list.Elements = append(list.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// NewObject returns, for example, {"auto": false, "prune": false}. depth is the depth of the object to which a caller
-// adds it.
+// NewObject returns, for example, {"auto": false, "prune": false}. depth is the depth of the object around it.
 func (d *Document) NewObject(depth int, value hujson.ValueTrimmed, names ...string) *hujson.Object {
 	l := layoutOf(d)
 	lead, separator, end := l.padding, l.gap, l.padding

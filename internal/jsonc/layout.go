@@ -10,11 +10,10 @@ import (
 
 type children interface {
 	len() int
-	// lead is the white space and comments before child i, or before the closing bracket if i is the number of
-	// children.
+	// lead(i) is the white space and comments before child i. After the last child, it is before the closing bracket.
 	lead(i int) *hujson.Extra
-	// tail is the white space and comments between child i and its comma. If the last child's tail is not nil, there
-	// is a trailing comma.
+	// tail(i) is the white space and comments between child i and its comma. If the last tail is not nil, it has a
+	// comma.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -97,8 +96,7 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo prepares the end of c, which is not empty, for one more child. The results go before and after the value
-// of the new child.
+// appendTo prepares the end of c, which is not empty, for a new child. The results go before and after its value.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
@@ -156,8 +154,7 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// When a child is removed, join merges the white space and comments before it (lead) and after it (next). join undoes
-// appendTo.
+// Before a child is removed, join merges the white space and comments before and after it. join undoes appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))

@@ -13,8 +13,7 @@ type Line struct {
 	Line int
 }
 
-// deepest bounds the paths. No program reads longer ones, and those of many deeply nested elements would need much
-// memory.
+// deepest bounds a path's length. No program reads longer paths, and a hostile file's paths would need much memory.
 const deepest = 16
 
 // Lines returns the line of each key and list element of tree, in the order of the file. Parse has made tree from

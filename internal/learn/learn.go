@@ -50,7 +50,7 @@ func (l *Learner) Feature() pass.Feature {
 				*regrets.Of(ps.Session) = regret{}
 			}
 			*pauses.Of(ps.Session) = l.pauseBefore(ps)
-			if ps.SystemChanged { // such a prompt cannot have been read from the provider's cache
+			if ps.SystemChanged { // the provider cannot have cached a changed prompt
 				*pauses.Of(ps.Session) = nil
 			}
 			if ps.Wire.Bust {

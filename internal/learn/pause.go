@@ -57,10 +57,9 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	}
 }
 
-// NotePause compares the newest pass's usage with its pause, once per pass. If at least three quarters of the
-// messages' tokens were read from the cache, the prefix was alive. If at most a quarter was read, the prefix was
-// gone. Anything between proves nothing. The margins are wide, because providers count tokens in other ways than the
-// host.
+// NotePause compares the newest pass's usage with its pause. If at least three quarters of the messages' tokens were
+// read from the cache, the prefix was alive. At most a quarter means that it was gone. Anything between proves
+// nothing: the margins are wide, because providers count tokens in other ways than the host.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

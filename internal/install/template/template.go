@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings returns a file that has every key with an effect as a comment, with its description and default from the
-// JSON Schema.
+// Settings returns a file in which each key with an effect is a comment, with its description and default.
 func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
@@ -49,8 +48,7 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// Lines of the description start with describe. Lines of the key, which a user uncomments as a block, start with
-// prefix.
+// Description lines start with describe. Lines of the key, which a user uncomments as a block, start with prefix.
 func (w *writer) property(describe, prefix, name string, v hujson.Value, owner reflect.Type) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {
