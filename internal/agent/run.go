@@ -192,7 +192,7 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	}
 	o := <-done
 	if o.err == nil && o.result.Failure.Reason != "" {
-		o.result.Failure.Reason = reason // the shim itself only reports that the run was withdrawn
+		o.result.Failure.Reason = reason // the shim itself only reports that the run was aborted
 	}
 	return o.result, o.err
 }

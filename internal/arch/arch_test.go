@@ -79,8 +79,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms lists the packages that make up the host: the imports in the host's doc.go, and the packages that only these
-// import. None of them may import the host.
+// rooms lists the packages that make up the host: the imports in internal/host/doc.go, and packages that only these
+// imports use. None of them may import internal/host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
 	if err != nil {

@@ -298,7 +298,7 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 }
 
 // A budget is a share of the cost of an average day's prompts, between a minimum and a maximum. The historian has its
-// own.
+// own budget.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)

@@ -151,8 +151,8 @@ func (s *site) close() {
 	}
 }
 
-// If the condition holds, test returns the reason. For a merge, test also returns the newest commit of the branch,
-// and the next test needs this commit. If the host cannot test the condition, test returns an error.
+// If the condition holds, test returns the reason. If the note waits for a merge, test also returns the branch's
+// newest commit, which the next test needs. If the host cannot test the condition, test returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

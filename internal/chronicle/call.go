@@ -42,6 +42,6 @@ type Run struct {
 	// The run has summarised the messages from Start to End in Produced compartments.
 	Start, End, Produced int
 	Fidelity             float64
-	// Undoes identifies the run's changes of memories for an undo. It is 0 if nothing can be undone.
+	// Undoes is N of "memory restore --run N", which undoes the run's changes of memories. It is 0 without changes.
 	Undoes int
 }

@@ -68,7 +68,7 @@ const (
 // sources are the sources from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
-// If a text is made from two texts, its source is the less trusted source of the two.
+// LessTrusted returns the less trusted of two sources. If a text is made from two texts, this is its source.
 func LessTrusted(a, b Source) Source {
 	if slices.Index(sources, a) > slices.Index(sources, b) {
 		return a

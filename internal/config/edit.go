@@ -154,7 +154,7 @@ func (e *Edit) check(o Options, key string) error {
 		}
 		message := strings.TrimPrefix(w.Message, fmt.Sprintf("%s:%d: ", w.File, w.Line))
 		if i := strings.LastIndex(message, "; "); i > 0 && (message[i+2:] == "ignored" || strings.HasPrefix(message[i+2:], "using ")) {
-			message = message[:i] // this says what Load does with a bad value
+			message = message[:i] // the end of the message says what Load does with a bad value
 		}
 		return errors.New(message)
 	}

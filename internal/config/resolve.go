@@ -104,8 +104,8 @@ func PreservedThinking(cfg schema.Config, provider, model string) string {
 	return "auto"
 }
 
-// parseTTL reads a number with the unit s, m or h, or else in milliseconds. If the cache life is "0", every pass is
-// hard.
+// parseTTL reads a number with the unit s, m or h. Without a unit, the number is in milliseconds. If the cache life
+// is "0", every pass is hard.
 func parseTTL(text string) *time.Duration {
 	text = strings.TrimSpace(text)
 	unit := time.Millisecond

@@ -910,7 +910,7 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. As a last resort, doctor restores the harness's
+// While magicctx does not work, nothing keeps sessions short. As a last resort, doctor restores the harness's own
 // compaction.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 type account struct {
 	StartedAt int64 // Unix ms
 	IsManual  bool
-	// Tries counts how often the task after Done has begun.
+	// Done lists the finished tasks. Tries counts how often the next task has begun.
 	Done  []string
 	Tries int
 	// Number identifies the run in the command "memory restore --run N". It is 0 until the run's first change.

@@ -47,7 +47,8 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// If the budget of the day pays for no further call of a work, Stopped returns the reason, and otherwise nil.
+	// If the day's budget pays for no further call of an agent's work, Stopped returns the refusal, and otherwise
+	// nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// If OnBattery is nil, the machine counts as on mains power.

@@ -9,8 +9,7 @@ import (
 // After several failures, no request is sent for some minutes.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
-// After maxFailures failed requests within failureSpan, no request is sent for openSpan. One request then tries
-// again.
+// After maxFailures failed requests within failureSpan, no request is sent for openSpan. Then one request is tried.
 const (
 	maxFailures = 3
 	failureSpan = time.Minute

@@ -52,7 +52,7 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Vectors with the same Space can be compared. The original plugin uses the same text.
+// Vectors with the same Space can be compared. The original plugin builds the same string.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {

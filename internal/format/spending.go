@@ -9,8 +9,8 @@ type Carry struct {
 	Cost                float64
 }
 
-// Spending returns, for example, "balanced: removing early saved about $3.10 so far", or "" for an unknown setting
-// ("").
+// Spending returns, for example, "balanced: removing early saved about $3.10 so far". If setting is not known, it
+// returns "".
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {

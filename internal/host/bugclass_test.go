@@ -109,8 +109,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: after a hard pass, the next request may send the new date. If the host restarts before, a later one may send
-// it.
+// A12: after a hard pass, the next request may send the new date. If the host restarts first, a later request may.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -182,8 +181,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge must not change content that a request has held. So it is added to new content, and every later wire
-// repeats it.
+// A22: a nudge must not change content of an earlier request. So it is added to new content, and repeated in later
+// wires.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)

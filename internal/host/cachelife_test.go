@@ -127,7 +127,7 @@ func TestOneHourBreakpoints(t *testing.T) {
 		c.turn(all)
 		c.wantLife(5*time.Minute, "Anthropic's default")
 		c.wait(12 * time.Minute)
-		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown the longer life yet
+		if m := c.turn(all); m.Verdict != schema.Hard { // the host cannot know of the longer life yet
 			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
 		}
 		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")

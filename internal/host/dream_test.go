@@ -303,7 +303,7 @@ type pausing struct {
 	reached chan bool
 	goOn    chan bool
 	isLate  bool // the answer arrives although the host has aborted the question
-	leaves  bool // the harness leaves in place of that answer
+	leaves  bool // the harness disconnects instead of sending that answer
 }
 
 func newPausing(t *testing.T) *pausing {

@@ -498,7 +498,7 @@ func TestForkAfterAWrappedPrompt(t *testing.T) {
 	}
 }
 
-// Two subagents that start together begin with the same messages.
+// Two subagents that start together begin with the same messages, but neither is a fork.
 func TestSubagentsInheritNothing(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))

@@ -36,7 +36,7 @@ type harness struct {
 	messages []json.Value
 	revision uint64
 	told     int
-	lastWire string // the token of the newest request that left, or "" if it left without the host
+	lastWire string // the token of the newest request, or "" if the request was sent without the host
 	patches  map[string]schema.Patch
 	// head is the newest head, and cut is the number of messages that it covers.
 	head        []json.Value

@@ -116,7 +116,7 @@ func TestMenuOffersNoSummarisedPiece(t *testing.T) {
 	}
 }
 
-// A list of Pi must not be taller than its terminal.
+// Pi's list of choices must not be taller than the terminal.
 func TestPageOfTheMenuHasFewChoices(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "zebra")

@@ -95,8 +95,7 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting waits until the window fills. With any other setting, no bust comes that removes almost
-// nothing.
+// The generous setting makes no bust before the window fills. The other settings make none that frees too little.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness

@@ -63,7 +63,8 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 	}
 }
 
-// If the budget is 0, the host asks no model, and reports no failure. When the window fills up, it makes extracts.
+// If the budget is 0, the host asks no model, and reports no failure. When the window fills up, it publishes
+// extracts.
 func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	asked := 0
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

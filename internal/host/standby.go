@@ -36,8 +36,8 @@ type Standby struct {
 	// opening lets one attempt at a time open the store. It is a channel, so that a wait can end with the context.
 	opening chan struct{}
 
-	// gate guards host, reason and followed. A call of the host takes one token; opening or closing the store takes
-	// all. A call may never return, and a wait for gate, unlike a wait for a mutex, ends with the context.
+	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
+	// takes all tokens. gate is no mutex, because a call may never return, and a wait must end with the context.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
@@ -232,8 +232,7 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host, whose store stays open until the caller calls release. If there is no store, err says
-// why.
+// Current returns the host. Its store stays open until the caller calls release. If there is no store, err says why.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

@@ -95,7 +95,7 @@ func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	}
 }
 
-// An answer to a request that left without the host says nothing about a wire.
+// If a request was sent without the host's wire, the usage of its answer says nothing about the ratio.
 func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000

@@ -279,8 +279,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt. If the host learned the same window again, the
-// prompt would grow to the refused size once more.
+// P13: the provider counts the maximum answer as a part of the prompt, so the learned window must leave space for it.
+// Otherwise, the prompt would grow to the refused size once more.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)

@@ -44,7 +44,7 @@ type Options struct {
 	// Embeddings may be nil.
 	Embeddings *embedding.Source
 	Log        *slog.Logger
-	// After is how long the index waits after a note. 0 means two seconds.
+	// After is how long the keeper waits after a call of Note. 0 means two seconds.
 	After time.Duration
 }
 

@@ -66,8 +66,8 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 // named after projects or people.
 const namedDirectories = 2
 
-// matches reports whether a plugin is the competitor. hasPackage means that the plugin belongs to another package, by
-// its package.json. Its code may then mention the competitor, so only the name of its file is compared.
+// matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
+// another name. Its code may then mention the competitor, so only the name of its file is compared.
 func (c competitor) matches(path string, hasPackage bool) bool {
 	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
 		return false

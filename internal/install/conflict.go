@@ -25,8 +25,8 @@ type Conflict struct {
 // A ConflictError says why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of that
-	// configuration. Otherwise, it is empty.
+	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of the
+	// edited configuration. Otherwise, it is empty.
 	Harness, CompactionOff string
 }
 

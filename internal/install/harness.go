@@ -34,8 +34,8 @@ type Harness struct {
 	// The preferred directory is first.
 	userDirectories func(Place) []string
 	noUserDirectory error
-	// variable is an environment variable with the path of one more configuration. panelVariable is such a variable
-	// for the screen's configuration.
+	// variable names an environment variable with the path of one more configuration, and panelVariable one with the
+	// path of the screen's configuration.
 	variable, panelVariable string
 	projectDirectories      func(project string) []string
 	// inForce returns the configurations at a place, each merged over the ones before. dirs are directories in which

@@ -74,7 +74,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	after := d.Bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
-		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or another version is there
+		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or is of another version
 			renewed := *earlier
 			renewed.recordLoader(p, earlier)
 			p.record = &renewed

@@ -109,7 +109,7 @@ func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return entry
 }
 
-// The result for "@magicctx/opencode@1.2.3" is "@magicctx/opencode". For paths and URLs, ok is false.
+// For "@magicctx/opencode@1.2.3", openCodeNameOf returns "@magicctx/opencode". For paths and URLs, ok is false.
 func openCodeNameOf(spec string) (string, bool) {
 	if openCodeIsPath(spec) || strings.Contains(spec, "://") {
 		return "", false

@@ -27,7 +27,7 @@ type Plan struct {
 	Settings *Settings
 	Notes    []string
 
-	panel  *Plan   // the change of the list of plugins for the harness's screen, nil for none
+	panel  *Plan   // the change to the list of plugins that the harness's screen loads, or nil
 	record *record // an installation writes it, a removal deletes it
 	vault  vault
 	remove bool

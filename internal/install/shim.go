@@ -255,7 +255,8 @@ type ShimProblem struct {
 	Program string
 }
 
-// If no installation uses the data directory's shim, there are no problems. s is the shim of this program.
+// ShimProblems compares the installed shim with s, the shim of this program. If none is installed, it finds no
+// problems.
 func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	bundle, err := readOwn(p.shimFile(bundleName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -301,7 +301,7 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A link to the program stays after an update.
+// A link to the program is still valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")

@@ -43,7 +43,7 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 }
 
 // ForeignPlugin returns the file that the harness runs instead of the plugin or loader in s. The file may be another
-// version, or the work of a repository's author. Otherwise, and for an npm package, the path is empty.
+// version, or the work of a repository's author. If there is no such file, or for an npm package, file is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -69,7 +69,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 	return ours.path, nil
 }
 
-// FindPlugin returns the entry that loads the shim, whoever wrote it, or nil.
+// FindPlugin returns the entry that loads the shim, or nil. The user may have written the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	again := "" // the position of an entry of ours in a list that an installation does not edit

@@ -30,7 +30,7 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// Settings of the user or of another harness may stay, and name the schema.
+		// Settings files of the user or of another harness may stay, and name the schema.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}

@@ -49,7 +49,7 @@ type layout struct {
 	multiline bool
 	colon     string // follows a colon
 	gap       string // follows a comma within one line
-	padding   string // stands inside the brackets of a container in one line
+	padding   string // is written inside the brackets of an object or list in one line
 }
 
 func layoutOf(d *Document) layout {

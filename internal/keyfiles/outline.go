@@ -17,8 +17,8 @@ const (
 )
 
 // languages has the outliner of each file extension. Go's own library has a parser for Go. For other languages, there
-// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. But their declarations
-// begin a line, so a pattern finds them.
+// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. In these languages, a
+// declaration begins a line, so a pattern finds it.
 var languages = map[string]func([]byte) []string{
 	".go": ofGo,
 	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
