@@ -45,8 +45,9 @@ var (
 		`"date: 2027-01-31", "date: 2027-01-31 15:00" or "exit 0: COMMAND", in one line of at most 300 bytes; write any other one in your own words, without such a beginning`)
 )
 
-// ParseCondition reads the condition of a note. If the host cannot test it, for example "when CI is green", ok is
-// false. If it begins like a testable condition, but is not valid, for example "file: ../x", err is set.
+// ParseCondition reads the condition of a note. If the host cannot test the condition, for example "when CI is
+// green", ok is false. If the condition begins like a testable one, but is not valid, for example "file: ../x", err
+// is set.
 func ParseCondition(text string) (c Condition, ok bool, err error) {
 	line, _, hasLines := strings.Cut(text, "\n")
 	m := testable.FindStringSubmatch(line)

@@ -155,7 +155,7 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// 65 is the short form of {"default": 65}.
+// If a map has a short form, one value is enough: 65 means {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false

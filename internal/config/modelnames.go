@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In settings that map models to values, the key anyModel has the value for all models without a key.
+// In settings that map models to values, the key anyModel has the value for all models without a key of their own.
 const anyModel = "default"
 
 // warnModelNames warns of names that no model can have, in settings that map models to values.

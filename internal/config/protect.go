@@ -160,7 +160,7 @@ func (t *patternTranslator) endsComponent(rest string) bool {
 	return rest == "" || rest[0] == '/' || len(t.open) > 0 && (rest[0] == ',' || rest[0] == '}')
 }
 
-// Outside of braces, a comma is a character.
+// Outside of braces, a comma is an ordinary character.
 func (t *patternTranslator) alternative(c byte) error {
 	last := len(t.open) - 1
 	switch {

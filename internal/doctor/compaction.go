@@ -39,7 +39,7 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 }
 
 // compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If magicctx
-// fails only in this project, the user's configuration must stay: a repository may have caused the failure.
+// fails only in this project, a repository may be the reason, so the user's configuration must not change.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {

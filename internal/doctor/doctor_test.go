@@ -250,7 +250,7 @@ func TestFindings(t *testing.T) {
 			},
 			"host", Warn, "2 broken invariants", "report it", false,
 		},
-		{ // status shows these faults, while doctor said that all is well
+		{ // once, doctor did not report these faults, although status shows them
 			"a historian that fails", func(t *testing.T, o *Options) {
 				failed := &schema.HistoryStatus{Failures: 2, LastError: "401 unauthorized"}
 				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Sessions: []schema.SessionStatus{

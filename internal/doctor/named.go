@@ -21,8 +21,9 @@ const namedTimeout = 3 * time.Second
 // errNoProgram has the words of the plugin's own message about a path that is no program.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that NamedBy names, and returns a problem as a sentence, or "". isBroken means that no
-// plugin can work with the program. Another version than own, this doctor's version, is a problem, but not broken.
+// Named examines the program that NamedBy names, and returns its problem as a sentence, or "". isBroken means that no
+// plugin can work with the program. If the program has another version than this doctor (own), this is a problem, but
+// isBroken is false.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

@@ -133,8 +133,9 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 // If somebody ran magicctx with sudo, root owns some files.
 const root = 0
 
-// foreignRemedy never advises the user to take over the directory of another user. The other user may have
-// prepared a socket or database there. Root's files in the data directory are an exception, because root can change all files anyway.
+// foreignRemedy never advises the user to take over another user's directory, because the other user may have
+// prepared a socket or database in it. Root's files in the data directory are an exception, because root can change
+// all files anyway.
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):

@@ -82,7 +82,7 @@ func count(lines []diffLine, op byte) (n int) {
 	return n
 }
 
-// As in diff, an empty range names the line before it.
+// As in the program diff, an empty range names the line before it.
 func span(start, length int) string {
 	switch length {
 	case 0:

@@ -22,7 +22,7 @@ func Spending(setting string, early float64, c Carry) string {
 		text += ": removing early cost " + AboutDollars(-early) + " so far, and saves with each request"
 	}
 	if setting != "generous" || c.Tokens <= 0 || c.Price <= 0 {
-		return text // with any other setting, a bust removes such content soon
+		return text // with any other setting, a bust removes this content soon
 	}
 	text += fmt.Sprintf("; %s tokens could go, and carrying them cost %s of what removing them costs", Tokens(c.Tokens), Percent(float64(c.Paid)/float64(c.Price)))
 	if c.Cost > 0 {

@@ -105,7 +105,8 @@ func (h *harness) checkNothingIsLost() {
 }
 
 // A historian gives long answers, but its harness reports hardly any tokens. The host must still count a run in which
-// a model has worked, and soon publish an extract. Counting tokens, it would ask 33 times before the first one.
+// a model has worked, and soon publish an extract. If the host counted the reported tokens, it would ask 33 times
+// before the first extract.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// long is a session of n messages, whose head covers all but the newest hundred. docs/history.md has the sizes.
+// long is a session of n messages, whose head covers all but the newest hundred. Its compartments have the average
+// sizes of docs/history.md.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
 	h.limits.ContextTokens = 10_000_000

@@ -242,7 +242,7 @@ func TestForkInheritsQueuedDrops(t *testing.T) {
 	}
 }
 
-// The fork's prompt also has the old date.
+// The fork's system prompt keeps the original's date.
 func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	h := turn(t)
 	first := h.ask("A\nToday's date: 1")
@@ -258,7 +258,8 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// In a fork, the prompt before a thinking block is the same, so the block stays valid, if no bust has removed it.
+// In a fork, the prompt before a thinking block is unchanged. If no bust has removed the block, the block stays
+// valid.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {

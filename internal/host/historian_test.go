@@ -547,8 +547,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// A bust frees space, but the newest usage still has the size from before the bust. No second run may begin because
-// of it.
+// A bust frees space, but the newest usage still has the size from before the bust. The host must not begin a second
+// run because of this old size.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness

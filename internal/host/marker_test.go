@@ -184,7 +184,8 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 }
 
-// If the user switches markers off, the host removes the marker. The harness's next start sends the whole array.
+// If the user switches markers off, the host removes the marker. The harness then sends the whole array at its next
+// start.
 func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	h, db := marked(t)
 	h.bust()

@@ -74,7 +74,7 @@ const openTimeout = 800 * time.Millisecond
 // mendTimeout bounds the creation of a new, empty database. A slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
-// Initialize opens the store if it is missing or has failed, and then the directory for the client.
+// If the store is missing or has failed, Initialize opens it. Then it opens the directory for the client.
 func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
 	if p.Harness != "" { // a client that only shows status wants to see the failure and must not repair it

@@ -46,7 +46,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	// A tag of one session is content in another.
+	// A tag of one session is ordinary text in another.
 	r, err := h.host.TextComplete(context.Background(), h, schema.TextCompleteParams{Session: "ses_other", Text: "§1§ x"})
 	if err != nil || r.Text != "§1§ x" {
 		t.Errorf("another session: %q, %v", r.Text, err)

@@ -117,7 +117,8 @@ func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h.wantThinking("after that", "a1", "a4")
 }
 
-// D10: thinking is also bound to the system prompt. A new one waits for the next turn, and then removes all thinking.
+// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn, and then removes all
+// thinking.
 func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	const opening = "You are an agent.\n"
 	h := binding(t)

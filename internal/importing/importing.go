@@ -69,7 +69,7 @@ func (r *Report) Taken() (n int) {
 
 func (r *Report) Text() string {
 	var b strings.Builder
-	others := map[string][]string{} // the tables of which nothing can be taken, by reason
+	others := map[string][]string{} // the tables from which an import takes no rows, by reason
 	for _, t := range r.Tables {
 		if !taken[t.Name] && t.Rows > 0 {
 			reason := reasonFor(t.Name)

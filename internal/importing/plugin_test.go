@@ -53,7 +53,7 @@ func (m *machine) importer(dir string) *Importer {
 	}
 }
 
-// run also checks that each row is accounted for.
+// run runs the import, and checks that the report counts each row.
 func (m *machine) run(i *Importer) string {
 	m.t.Helper()
 	r, err := i.Run(m.t.Context(), m.plugin.Path)

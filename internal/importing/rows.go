@@ -53,8 +53,8 @@ func once(name []string, do put) put {
 	}
 }
 
-// oldCategories maps the categories of older versions of the plugin. A memory with isForReview may be no fact about
-// the project, so a person has to decide (memory review).
+// oldCategories maps the categories of older versions of the plugin. If isForReview is set, the memory may not be a
+// fact about the project, so a person has to decide (memory review).
 var oldCategories = map[string]struct {
 	category    string
 	isForReview bool

@@ -38,8 +38,8 @@ type Harness struct {
 	// path of the screen's configuration.
 	variable, panelVariable string
 	projectDirectories      func(project string) []string
-	// inForce returns the configurations at a place, each merged over the ones before. dirs are directories in which
-	// the harness and its plugins look for more files.
+	// inForce returns the configurations at a place, in the order in which the harness merges them. dirs are
+	// directories in which the harness and its plugins look for more files.
 	inForce func(Place) (files, dirs []string)
 
 	// specOf returns the value that names the plugin in an entry, or nil.

@@ -27,8 +27,9 @@ var OpenCode = &Harness{
 	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// Without a tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json. OpenCode
-	// 2 takes over plugins in tui.json, but cannot load a single file. So the new list is in tui.jsonc.
+	// If there is no tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json.
+	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file. So a new list is in
+	// tui.jsonc.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",

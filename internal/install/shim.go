@@ -212,9 +212,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost chooses the program that the shim starts. If executable is in a cache, it is a copy in the data directory.
-// Otherwise, it is invoked (how the program was started), if this is a link to executable that stays valid after an
-// update.
+// UseHost chooses the program that the shim starts. If executable is in a cache, UseHost chooses a copy in the data
+// directory. If invoked, the path by which the program was started, leads to executable, UseHost chooses invoked,
+// because a link stays valid after an update.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()

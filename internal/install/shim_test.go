@@ -142,8 +142,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An older release installed no loader for the terminal. A new installation adds it, but replaces no repository's
-// file.
+// An older release installed no loader for the terminal. A new installation adds it, but replaces no file of the
+// repository.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")

@@ -121,7 +121,7 @@ func (p *Plan) ownsSettings() bool {
 	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
 }
 
-// Files with other content than we wrote are not ours.
+// ownLoaders leaves out a file that has changed since the installation.
 func (r *record) ownLoaders(p Place) (files []string) {
 	if p.wrote(r.Loader, r.LoaderHash) {
 		files = append(files, r.Loader)

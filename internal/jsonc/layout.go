@@ -12,8 +12,8 @@ type children interface {
 	len() int
 	// lead(i) is the white space and comments before child i. After the last child, it is before the closing bracket.
 	lead(i int) *hujson.Extra
-	// tail(i) is the white space and comments between child i and its comma. If the last tail is not nil, it has a
-	// comma.
+	// tail(i) is the white space and comments between child i and its comma. If the last child's tail is not nil, the
+	// child has a comma.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -160,7 +160,7 @@ func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	first, _, _ := bytes.Cut(next, []byte("\n"))
 	switch {
 	case hasComment(first):
-		// A comment in the child's line moves to the child's place.
+		// A comment in the line of the removed child stays, in the child's place.
 		return append(slices.Clone(lead), bytes.TrimLeft(next, " \t")...)
 	case bytes.HasSuffix(comments, []byte("\n")):
 		next = bytes.TrimPrefix(bytes.TrimPrefix(next, []byte("\r")), []byte("\n"))

@@ -21,7 +21,7 @@ type pause struct {
 	// sessions may keep this part cached. kept is the size of the messages that are unchanged since the last request.
 	shared, kept int
 	// isWhole means that kept covers the whole last wire, and that the provider reports cache reads and looks back
-	// far enough to find the prefix. Only then, a miss proves that the prefix was too old.
+	// far enough to find the prefix. Only then does a miss prove that the prefix was too old.
 	isWhole bool
 }
 
