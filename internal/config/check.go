@@ -324,7 +324,7 @@ func (c *checker) unknown(at path) {
 }
 
 func (c *checker) origin(at path) *level {
-	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent's level counts
+	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent decides
 		for _, lv := range c.levels {
 			if _, ok := lookup(lv.tree, at); ok {
 				return lv

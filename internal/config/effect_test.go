@@ -40,8 +40,8 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
 // fieldsThatAreRead returns the fields that the code reads, for example "AutoDrop.Duplicates" for
-// cfg.AutoDrop.Duplicates. If a function receives a whole block, each field of the block counts as read if any
-// selector in the code has its name.
+// cfg.AutoDrop.Duplicates. If a function receives a whole block, a field of the block is read if any selector in the
+// code has its name.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -89,7 +89,7 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 		}
 		for _, f := range reflect.VisibleFields(block.Type) {
 			name, isWhole := block.Name+"."+f.Name, whole[block.Name] > 0
-			if len(f.Index) > 1 { // such a field belongs to an embedded block, for example to Agent in Historian
+			if len(f.Index) > 1 { // the field belongs to an embedded block, for example to Agent in Historian
 				isWhole = isWhole || read[block.Name+"."+block.Type.FieldByIndex(f.Index[:1]).Name]
 			}
 			if isWhole && f.Tag.Get("effect") != "none" { // the names of fields with this tag are common words, so a selector proves nothing

@@ -22,8 +22,8 @@ const (
 // any file, so an untrusted project may only reduce things, or choose matters of taste. It must not raise costs, hang
 // prompts, or choose where text is sent.
 //
-// A restriction also removes bad values. Otherwise, a bad value of the project would replace the user's value, and
-// the checker would then replace the bad value by the default, which may allow more than the user allows.
+// A restriction also removes bad values. Otherwise, a bad value of the project would replace the user's value. The
+// checker would then replace the bad value by the default, which may allow more than the user allows.
 type restriction struct {
 	loader  *loader
 	project *level

@@ -51,7 +51,7 @@ type Options struct {
 	// nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
-	// If OnBattery is nil, the machine counts as on mains power.
+	// If OnBattery is nil, the dreamer assumes mains power.
 	OnBattery func(context.Context) bool
 	Clock     clock.Clock
 	Zone      *time.Location // of the schedules

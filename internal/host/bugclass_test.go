@@ -238,7 +238,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: a threshold above the cap counts as the cap everywhere.
+// A28: everywhere, a threshold above the maximum is replaced by the maximum.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}

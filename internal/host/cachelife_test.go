@@ -155,8 +155,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass busts a prefix that it takes for expired. If the provider still reads the messages before the first change
-// from its cache, the prefix was alive.
+// A pass busts a prefix because it assumes that the prefix has expired. If the provider still reads the messages
+// before the first change from its cache, the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)

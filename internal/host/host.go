@@ -61,7 +61,7 @@ type Options struct {
 	// A replay of a trace without recorded runs leaves Summarises off.
 	Summarises bool
 	Dreams     bool
-	// If OnBattery is nil, the machine counts as on mains power.
+	// If OnBattery is nil, the host assumes mains power.
 	OnBattery func(context.Context) bool
 	Cassette  agent.Cassette
 	// If a stored pass has added edits, the host calls Taken, so that a replay can show them. Taken may be nil.

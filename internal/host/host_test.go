@@ -648,6 +648,6 @@ func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 			}
 		}
 	}
-	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, whatever it holds
+	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, even if it looks like many parts
 	h.pass()                                                            // the session continues
 }

@@ -183,7 +183,7 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	}
 }
 
-// A follower is a client that counts the statuses it is sent.
+// A follower is a client that counts the statuses that it gets.
 type follower struct {
 	mute
 	told int

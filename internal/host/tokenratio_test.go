@@ -58,7 +58,7 @@ func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 func TestTokenRatioServesNewSessions(t *testing.T) {
 	h := newHarness(t)
 	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
-	for range 3 { // a ratio counts from this number of samples on
+	for range 3 { // the host uses a ratio only after this number of samples
 		if err := h.host.models.LearnRatio(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// This historian notices a trait even if the host has not asked for one.
+// observing is a historian that notices a trait even if the host has not asked for one.
 func observing(p schema.AgentRunParams) (string, error) {
 	text, err := good(p)
 	start := historiantest.RangeOf(p.Prompt).Start

@@ -245,7 +245,7 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-// A clock that was set back must cause no bust. After a real pause, the session counts as idle.
+// If the clock is set back, the host must not bust the prefix. After a real pause, the session is idle.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)

@@ -25,7 +25,7 @@ import (
 
 // If OpenCode 2 has taken over a session of version 1, findSessions lists only the copy of version 2.
 func (x *run) findSessions() error {
-	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read counts as missing
+	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read is reported as missing
 	x.sessions = map[string]*rawhistory.Stored{}
 	for _, source := range sources {
 		for i := range source.Sessions {

@@ -92,7 +92,8 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// If reason is "", count counts the rows as taken. Otherwise, it counts them as left out for this reason.
+// count adds rows to a table's report. If reason is "", the rows were taken. Otherwise, they were left out for this
+// reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -129,8 +130,8 @@ type step struct {
 	store put
 }
 
-// If ctx ends, Run reports what it has stored so far, and the next run continues from there. The errors are
-// fs.ErrNotExist, and those of plugindb.Read and store.RunImport.
+// If ctx ends, Run reports what it has stored so far, and the next run continues from there. Run returns
+// fs.ErrNotExist, or an error of plugindb.Read or store.RunImport.
 func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	x := run{Importer: i, ctx: ctx, projects: map[string]string{}, report: Report{Database: path, Tables: []Table{}}}
 	err := plugindb.Read(ctx, path, func(db *plugindb.DB) error {

@@ -102,7 +102,7 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows that can be taken, and one row for each reason why a row cannot be taken.
+// fill writes rows that an import takes, and one row for each reason why an import leaves out a row.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin

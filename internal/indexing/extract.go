@@ -26,7 +26,7 @@ const (
 	maxContext = 300
 )
 
-// maxTime is the year 10000, in Unix ms. A later time counts as unknown.
+// maxTime is the year 10000, in Unix ms. A later time is treated as unknown.
 const maxTime = 253_402_300_800_000
 
 // An extractor turns the messages of one session, in their order, into chunks.

@@ -110,7 +110,7 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	defer cancel()
 	batches, done := make(chan []rawhistory.Message), make(chan error, 1)
 	start, end := w.next, math.MaxInt
-	restsInside := !stored.IsInDatabase() // a second read of a file would begin at its first byte again, so one read does all, with rests inside
+	restsInside := !stored.IsInDatabase() // a second read of a file would begin at its first byte again, so one read does all, with pauses inside
 	if x.Share > 0 && !restsInside {
 		end = start + sliceMessages - 1 // a read is short, because a harness cannot shorten the write-ahead log of its database during the read
 	}

@@ -20,7 +20,7 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// Every copy of the competitor contains one of the mentions, whatever its path is.
+	// Each copy of the competitor contains one of the mentions, even under another name.
 	mentions []string
 	// problem is a sentence with %s for the plugin.
 	problem string
@@ -69,7 +69,7 @@ const namedDirectories = 2
 // matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
 // another name. Its code may then mention the competitor, so only the name of its file is compared.
 func (c competitor) matches(path string, hasPackage bool) bool {
-	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
+	if _, err := os.Stat(path); err != nil { // the harness cannot load a missing plugin
 		return false
 	}
 	if c.file.MatchString(filepath.Base(path)) {
@@ -143,7 +143,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 			}
 			for _, e := range entries[:min(len(entries), maxPlugins)] {
 				path := filepath.Join(dir, sub, e.Name())
-				// Only the path within the directory counts, because the project may have any name.
+				// Only the path within the directory is compared, because the project may have any name.
 				if c := p.discovered(path, e.Name()); c != nil {
 					found = append(found, Conflict{
 						Where:   path,

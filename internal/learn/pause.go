@@ -28,7 +28,7 @@ type pause struct {
 // A session's pause is nil after the usage of the pass is known, or if this usage would prove nothing.
 var pauses = session.NewSlot[*pause]()
 
-// If a prompt repeats fewer than minRepeatedTokens of the messages, its usage proves nothing: the size of the shared
+// If a prompt repeats fewer than minRepeatedTokens of the messages, its usage proves nothing. The size of the shared
 // part is only an estimate, so a small read may be of the shared part alone.
 const minRepeatedTokens = 1024
 
