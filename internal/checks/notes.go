@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// A project has at most 200 waiting notes. If two projects were joined, the new project has more.
+	// A project has at most 200 waiting notes. If two projects were joined, the new project may have more.
 	maxNotes = 400
 	// maxMerges bounds the branches of one test, because each branch needs several runs of git.
 	maxMerges = 20

@@ -71,7 +71,7 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 // migration may take longer, but the first attempt, at the start, has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout bounds the creation of a new, empty database. A slow disk has to write the whole schema.
+// mendTimeout is for a new, empty database. No other program locks it, but a slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
 // If the store is missing or has failed, Initialize opens it. Then it opens the directory for the client.

@@ -94,8 +94,8 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no
-// package.json, it returns the path, and isNamed is false.
+// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no name, it
+// returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
