@@ -49,7 +49,6 @@ func Definitions(cfg schema.Config) []schema.AgentDefinition {
 	return all
 }
 
-// StepsOf returns how many steps a hidden agent may take, or 0 if there is no such agent.
 func StepsOf(name string) int {
 	d, _ := definitionOf(name)
 	return d.Steps

@@ -46,7 +46,6 @@ func (t *Tester) noteWaiting(s *session.Session) {
 	})
 }
 
-// begin returns false if another test of the directory's notes is running.
 func (t *Tester) begin(directory string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

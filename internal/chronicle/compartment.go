@@ -50,7 +50,6 @@ func (c *Compartment) Range() Range { return Range{c.Start, c.End} }
 // EndKey returns the key of the last readable message, or "" if there is none.
 func (c *Compartment) EndKey() string { return LastKey(c.Keys) }
 
-// LastKey returns the last key that is not empty, or "".
 func LastKey(keys []string) string {
 	for _, key := range slices.Backward(keys) {
 		if key != "" {

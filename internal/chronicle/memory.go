@@ -121,7 +121,7 @@ type Note struct {
 	Message   int    `json:"message,omitzero"`
 	Content   string `json:"content"`
 	Condition string `json:"condition,omitzero"`
-	// SaidBy is set only for a promise. A promise belongs to Project, and Content quotes the session's message
+	// SaidBy is set only for a promise. A promise belongs to Project, and Content quotes the message with the ordinal
 	// Message.
 	SaidBy Speaker    `json:"saidBy,omitzero"`
 	Status NoteStatus `json:"status"`

@@ -192,7 +192,6 @@ func tasksOf(cfg schema.Config) []dreamer.Task {
 	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(cfg.Dreamer.Tasks, t.Name) })
 }
 
-// If there is nothing to say, Status returns nil.
 func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus {
 	if cfg.Dreamer.Disable {
 		return nil

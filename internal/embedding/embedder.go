@@ -94,7 +94,6 @@ func isAboutTexts(err error) bool {
 	return errors.As(err, &refused) && refused.IsAboutTexts()
 }
 
-// If no service is configured, Status returns nil.
 func (e *Embedder) Status(ctx context.Context) *schema.EmbeddingStatus {
 	service, err := e.Source.Service()
 	if err != nil {

@@ -269,7 +269,8 @@ func followed(t testing.TB, h *harness) []*follower {
 	return all
 }
 
-// A subscriber gets a session's status only after the running call has answered, so the status does not delay it.
+// A subscriber gets a session's status only after the running call has answered. So the status does not delay the
+// answer.
 func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.user("u", "go on")

@@ -80,7 +80,6 @@ func IDs() (ids []schema.Harness) {
 	return ids
 }
 
-// HarnessOf returns nil if there is no harness with that id.
 func HarnessOf(id schema.Harness) *Harness {
 	for _, h := range Harnesses {
 		if h.ID == id {

@@ -89,7 +89,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
-		installed := "" // the spec in the record of an installation, if the user chose the path
+		installed := "" // the spec in the record of the installation; it identifies an entry with a path that the user chose
 		if v, err := p.vault(file); err == nil {
 			if r, err := v.readRecord(); err == nil && r != nil {
 				installed = r.Spec

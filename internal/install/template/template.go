@@ -127,7 +127,6 @@ func spaced(v hujson.Value) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// If the member is missing or no object, the result is empty.
 func objectAt(obj *hujson.Object, name string) *hujson.Object {
 	if inner, ok := valueAt(obj, name).Value.(*hujson.Object); ok {
 		return inner
@@ -137,7 +136,6 @@ func objectAt(obj *hujson.Object, name string) *hujson.Object {
 
 func textAt(obj *hujson.Object, name string) string { return textOf(valueAt(obj, name)) }
 
-// If the member is missing, the value is empty.
 func valueAt(obj *hujson.Object, name string) hujson.Value {
 	for _, m := range obj.Members {
 		if textOf(m.Name) == name {
