@@ -117,6 +117,9 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 		case transcript.Text:
 			t.inlineThinking = t.inlineThinking || m.Role == transcript.Assistant && hasInlineThinking(p.Text)
 		case transcript.Reasoning:
+			if m.Hidden {
+				continue
+			}
 			t.plain, t.signed = t.plain || p.Signature == nil, t.signed || p.Signature != nil
 			t.thought += len(p.Text)
 			if p.Signature != nil {

@@ -291,6 +291,19 @@ func TestHiddenMessageIsNoPartOfThePrompt(t *testing.T) {
 	}
 }
 
+func TestThinkingOfAFailedAnswerIsNotSent(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(
+		message("u1", "user", w.now, nil, textPart("p1", "q")),
+		message("a1", "assistant", w.now, obj{"error": obj{"name": "APIError"}}, reasoningPart("p2", weighing(400), true)),
+		message("u2", "user", w.now, nil, textPart("p3", "again")),
+	)
+	w.pass()
+	if got := w.session.Thinking(frozen.Additions{}); got != 0 {
+		t.Errorf("got %d tokens of thinking in the prompt", got)
+	}
+}
+
 // Bug F14, here for thinking: a new preamble removes all thinking from the wire, but the size includes only the
 // thinking in the measured prompt.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {

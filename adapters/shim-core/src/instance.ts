@@ -45,6 +45,11 @@ export abstract class PluginInstance {
   readonly #registrations: Registrations
   /** The reason why the host does not work, as the shim has told it to the user; undefined while the host works. */
   #trouble: string | undefined
+  /**
+   * Whether a pass has failed in the present episode of trouble. If so, only a successful pass ends the episode: a host
+   * that dies in every pass would otherwise switch the notice on and off.
+   */
+  #hasFailedPass = false
   #mustAskAgain = false
   /** The sessions that oncePerEpisode has seen in the present episode of trouble. */
   readonly #marked = new Set<string>()
@@ -70,7 +75,11 @@ export abstract class PluginInstance {
       directory,
       ...(worktree !== undefined && { worktree }),
     }
-    this.#opening = lease.host.open(this.#params, handlers, (isOpen) => isOpen && this.linked())
+    this.#opening = lease.host.open(this.#params, handlers, (isOpen) => {
+      if (!isOpen) return
+      if (this.#trouble !== undefined && !this.#hasFailedPass && this.enabled) this.#works(this.enabled)
+      this.linked()
+    })
   }
 
   /**
@@ -175,15 +184,13 @@ export abstract class PluginInstance {
     return this.#opening.refusal ?? this.#opening.result?.reason ?? this.host.trouble
   }
 
-  /**
-   * Notes the result of a pass. Only a successful pass ends an episode of trouble: a host that dies in every pass
-   * would otherwise switch the notice on and off.
-   */
+  /** Notes the result of a pass. */
   #passed(failure: Error | undefined): void {
     if (!failure) {
       if (this.enabled) this.#works(this.enabled)
       return
     }
+    this.#hasFailedPass = true
     this.#mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
     this.#fails(failure.message)
   }
@@ -202,6 +209,7 @@ export abstract class PluginInstance {
   #endTrouble(): boolean {
     if (this.#trouble === undefined) return false
     this.#trouble = undefined
+    this.#hasFailedPass = false
     this.#marked.clear()
     this.#episode.abort()
     this.#episode = new AbortController()
