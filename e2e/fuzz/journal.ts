@@ -11,6 +11,8 @@ export interface Pass {
   rent: number
   cost: number
   removed: number
+  /** Whether the pass has sent another head than the pass before. */
+  isNewHead: boolean
   /**
    * Whether a prompt had been refused before this row was read. The judge may check the pass later, when another prompt
    * has been accepted.
@@ -63,6 +65,8 @@ export interface Facts {
 export class Journal {
   private last = 0
   private lastRent = -1
+  private lastRentHadNewHead = false
+  private lastHead = ""
   private readonly machine: Machine
   private readonly session: string
 
@@ -82,9 +86,9 @@ export class Journal {
 
   read(isAfterRefusal: boolean): Pass[] {
     const rows = this.machine.read(
-      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session, this.last,
+      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens, rent_tokens, cost_tokens, removed_tokens, baseline_tokens || ' ' || delta_tokens AS head FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session, this.last,
     )
-    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isAfterRefusal }))
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens), rent: Number(r.rent_tokens), cost: Number(r.cost_tokens), removed: Number(r.removed_tokens), isNewHead: this.lastHead !== (this.lastHead = String(r.head)), isAfterRefusal }))
     this.last = passes.at(-1)?.pass ?? this.last
     return passes
   }
@@ -144,16 +148,19 @@ export class Journal {
    * A bust for rent comes when the rent has reached the bust's lowest price since the last lump (docs/decisions.md).
    * The journal contains only the price now, which is higher: content near the end of the prompt is cheap to remove at
    * first. In all sessions so far, the price was at most five times the rent (-seed 4040427 in Pi). The price also
-   * includes new content of this request, which costs the same without a bust (-seed 4030214 in Pi). Two successive
-   * passes must not both bust for rent, and the prompt must become shorter.
+   * includes new content of this request, which costs the same without a bust (-seed 4030214 in Pi). The
+   * prompt must become shorter. Two successive passes may both bust for rent only if the second shows a new summary
+   * and the first did not, because the messages that a summary could replace have a separate rent
+   * (TestSummaryHasItsRentAfterABustForDrops, and -seed 3925169).
    */
-  private checkRent({ pass, rent, cost, removed }: Pass, { report, shrunk, fresh }: Facts): void {
+  private checkRent({ pass, rent, cost, removed, isNewHead }: Pass, { report, shrunk, fresh }: Facts): void {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
     if (rent < Math.floor((cost * (1 - fresh)) / 6)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
-    if (pass === this.lastRent + 1) lie("so did the pass before")
+    if (pass === this.lastRent + 1 && (this.lastRentHadNewHead || !isNewHead)) lie("so did the pass before")
     // Both numbers are estimates, which may be wrong by a factor of two.
     if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
     this.lastRent = pass
+    this.lastRentHadNewHead = isNewHead
   }
 }
 

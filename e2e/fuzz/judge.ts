@@ -108,6 +108,8 @@ export class Judge {
   private forkedFrom: Map<string, Kept> | undefined
   /** If the session is a copy: how its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
+  /** If the session is a copy: the messages that its original, or an original of that, has ever sent. */
+  private readonly sentByAny = new Set<string>()
   /** The size in bytes of the head that the original has sent. */
   private forkedHeadBytes = 0
   private readonly habits: Habits
@@ -136,6 +138,7 @@ export class Judge {
     this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
     this.sentByOriginal.clear()
+    this.sentByAny.clear()
     this.pending = []
     this.journal.lost()
     this.isUnrecorded = false
@@ -153,10 +156,11 @@ export class Judge {
     for (const [theirs, ours] of copied) {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
+      if (other.sent.has(theirs) || other.sentByAny.has(theirs)) this.sentByAny.add(ours)
     }
     // If a copy was compacted, its fork may show messages that only the first session has sent. The fork then begins
-    // with the edits of the first session (-seed 3916047).
-    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
+    // with the edits of the first session (-seed 3916047, and -seed 3925304 with two sessions between).
+    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByAny.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
     // The copy gets the head only if it has all messages that the head replaces, also a pinned prompt (-seed 2091).

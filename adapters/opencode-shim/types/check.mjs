@@ -1,10 +1,10 @@
-// Checks the entry for OpenCode 2, and what the half for the screen of OpenCode 1 uses, against the declarations in the
-// package of 1.18.33.
+// Checks two things against the declarations in OpenCode's package 1.18.33: the entry for OpenCode 2, and the half for
+// the screen of OpenCode 1.
 //
 //   npm run typecheck:opencode
 //
-// No package declares the interface of 2.0.26. src/v2/opencode2.ts does, in our words, so the compiler refuses a member
-// that 2.0.26 lacks.
+// No package declares the interface of 2.0.26. src/v2/opencode2.ts declares it by hand, so that the compiler refuses a
+// member that 2.0.26 lacks.
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -3,7 +3,7 @@
 //   npm run typecheck:pi
 //
 // 0.74.2 and 0.87.1 are dependencies of the tests. 1.5.2 cannot be installed, because one of its dependencies was never
-// published, so its packages are fetched one by one, each with a pinned digest, into node_modules/.cache.
+// published. So its packages are fetched one by one into node_modules/.cache, each with a pinned digest.
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -20,7 +20,7 @@ const digests = {
   "pi-agent-core": "sha512-ie5mejS7mGfXt//9As7i3LfxVXdktZvF1JP4EQsUXTp4mU437h23MNGx7wXZ5VYs3YiG/Qnj3e7OZ2HC069OMw==",
 }
 
-/** Fetches a package of the newest version, unless it is there. Returns its directory. */
+/** Returns the directory of a package of the newest version. If the package is missing, fetched downloads it. */
 function fetched(name) {
   const dir = join(cache, newest, "node_modules", "@earendil-works", name)
   if (existsSync(join(dir, "package.json"))) return dir
@@ -36,7 +36,7 @@ function fetched(name) {
   return dir
 }
 
-/** Runs the compiler with Pi's package in one version. Returns whether it found no error. */
+/** Compiles files against one version of Pi's package. Returns true if the compiler found no error. */
 function check(version, pi, files) {
   const config = join(cache, `tsconfig-${version}.json`)
   mkdirSync(cache, { recursive: true })
