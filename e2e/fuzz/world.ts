@@ -331,9 +331,9 @@ export class World {
     const turns = this.two?.newest!.turns ?? { raw: convert(raw, model), wire: convert(wire, model) }
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
+    if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
     // If a pass was not stored in time, for example on a busy machine, it drops nothing. So the request counts as
     // disturbed.
-    if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

@@ -34,14 +34,10 @@ func Binary(repo string) (string, error) {
 // npm selects packages only by system and architecture, so it may also install the variants for older processors and
 // for musl. platformPackages lists the best package first.
 func platformPackages(goos, goarch string) []string {
-	system := map[string]string{"windows": "windows"}[goos]
-	if system == "" {
-		system = goos
-	}
 	arch := map[string]string{"amd64": "x64"}[goarch]
 	if arch == "" {
 		arch = goarch
 	}
-	base := "opencode-" + system + "-" + arch
+	base := "opencode-" + goos + "-" + arch
 	return []string{base, base + "-baseline", base + "-musl", base + "-baseline-musl"}
 }

@@ -4,10 +4,10 @@
 //
 // 0.74.2 and 0.87.1 are dependencies of the tests. 1.5.2 cannot be installed, because one of its dependencies was never
 // published. So its packages are fetched one by one into node_modules/.cache, each with a pinned digest.
-import { execFileSync, spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fetched } from "../../fetched.mjs"
 
 const root = join(import.meta.dirname, "..", "..", "..")
 const modules = join(root, "node_modules")
@@ -18,22 +18,6 @@ const digests = {
   "pi-coding-agent": "sha512-mUWI04rqF1Vd/m1q+Ps1XeWsTXEVvRUnsmRa83I3Dzua0Tx5bYS93imeqtIfrXf7PkkaR6ERz+AuQhIJlom5yA==",
   "pi-ai": "sha512-2tWPSnV3qzfiDIY3aWluBag3vC++Vs+VsXt/UquSU5onPMohPih72FUhIhaqmDdMYubOgB3Byl9uF4Vk40JLvQ==",
   "pi-agent-core": "sha512-ie5mejS7mGfXt//9As7i3LfxVXdktZvF1JP4EQsUXTp4mU437h23MNGx7wXZ5VYs3YiG/Qnj3e7OZ2HC069OMw==",
-}
-
-/** Returns the directory of a package of the newest version. If the package is missing, fetched downloads it. */
-function fetched(name) {
-  const dir = join(cache, newest, "node_modules", "@earendil-works", name)
-  if (existsSync(join(dir, "package.json"))) return dir
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true })
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm"
-  const out = execFileSync(npm, ["pack", "--json", "--pack-destination", cache, `@earendil-works/${name}@${newest}`], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
-  const tarball = join(cache, JSON.parse(out)[0].filename)
-  const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`
-  if (digest !== digests[name]) throw new Error(`${name}@${newest} has the digest ${digest}, expected ${digests[name]}`)
-  execFileSync("tar", ["xzf", tarball, "-C", dir, "--strip-components=1"])
-  rmSync(tarball)
-  return dir
 }
 
 /** Compiles files against one version of Pi's package. Returns true if the compiler found no error. */
@@ -54,10 +38,12 @@ function check(version, pi, files) {
   return status === 0
 }
 
-for (const name of Object.keys(digests)) fetched(name)
+const [newestPi] = Object.entries(digests).map(([name, digest]) =>
+  fetched(`@earendil-works/${name}@${newest}`, digest, join(cache, newest, "node_modules", "@earendil-works", name)),
+)
 const results = [
   check("0.74.2", join(modules, "pi-0.74"), ["handlers.ts"]),
   check("0.87.1", join(modules, "pi-0.87"), ["handlers.ts", "handlers-new.ts"]),
-  check(newest, fetched("pi-coding-agent"), ["handlers.ts", "handlers-new.ts"]),
+  check(newest, newestPi, ["handlers.ts", "handlers-new.ts"]),
 ]
 process.exit(results.every(Boolean) ? 0 : 1)

@@ -1,4 +1,5 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { isAlive } from "../alive.ts"
 import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, outputOf, owner, stepsOf, type Sessions } from "./sessions.ts"
@@ -82,11 +83,3 @@ export async function removeOrphans(client: Client): Promise<void> {
 }
 
 const dayMS = 86_400_000
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    return (err as { code?: string }).code === "EPERM"
-  }
-}

@@ -1,4 +1,5 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { isAlive } from "../alive.ts"
 import { factOf, listOf, type Fact } from "./facts.ts"
 import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
 
@@ -77,14 +78,6 @@ export async function removeOrphans({ session, storage }: PluginContext): Promis
     if (hiddenRuns.has(id) || (value !== process.pid && isAlive(Number(value)))) continue
     await session.remove({ sessionID: id }).catch(() => {}) // OpenCode may have removed it
     await storage.remove(key)
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    return (err as { code?: string }).code === "EPERM"
   }
 }
 
