@@ -42,6 +42,8 @@ export interface Sizes {
   headless: number
   /** The same size if messages that come back to a fork look as the original last sent them. */
   copied: number
+  /** The expected sizes if an earlier head comes back with its branch. */
+  returned: readonly number[]
 }
 
 /**
@@ -165,7 +167,7 @@ export class Journal {
 }
 
 /** Checks the host's estimate of the prompt's size against the real size. */
-export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
+export function checkSize(pass: Pass, { expected, headless, copied, returned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
   // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
   // A steady pass changes nothing, so its estimate must be near the sent size (tokens). For two other kinds of pass,
@@ -173,7 +175,7 @@ export function checkSize(pass: Pass, { expected, headless, copied, tokens }: Si
   // the database, each session's first pass may do so (-seed 700231). In the second kind, messages come back with their
   // branch, or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
-  const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens] : [expected, copied]
+  const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {
     // If messages come back that were never in one prompt together, the prompt may be much larger than the window. The
     // error of the estimate then does not matter (-seed 3916314). The first pass of a fork that frees space by force is

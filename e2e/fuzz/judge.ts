@@ -2,7 +2,7 @@ import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { bytesOf, chainOf, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { chainOf, promptBytes, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
 import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
@@ -77,7 +77,7 @@ export class Judge {
    * For each head, by its texts, the messages that it has replaced so far. In Pi, a branch can come back, and with it
    * messages that the last array did not contain.
    */
-  private readonly stoodFor = new Map<string, Set<string>>()
+  private readonly stoodFor = new Map<string, { covered: Set<string>; bytes: number }>()
   /** Passes in the host's journal since the last good request. Their answers may not have reached the shim. */
   private pending: Pass[] = []
   private readonly journal: Journal
@@ -220,7 +220,8 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const returned = this.returnedBytes(rawTurns, rows, chain).map((bytes) => tokensOf(bytes, this.scale))
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, returned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
@@ -253,7 +254,7 @@ export class Judge {
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.bindings.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
-      this.stoodFor.set(front.texts.join(), new Set([...this.stands(front), ...front.covered]))
+      this.stoodFor.set(front.texts.join(), { covered: new Set([...this.stands(front), ...front.covered]), bytes: headBytes })
       this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
@@ -288,24 +289,31 @@ export class Judge {
    * (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
-    let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
       if (its) return !this.good || its.raw === rows.get(id)!.raw ? its : undefined
       return this.good && !isCopied ? undefined : this.sentByOriginal.get(id)
     }
-    if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
+    const headBytes = hasHead ? (this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)) : 0
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
-    const isCovered = (id: string) => covered.has(id) && !last?.has(id)
-    for (const id of rows.keys()) if (!isCovered(id)) sum += kept(id)?.bytes ?? 0
-    for (const { blocks } of raw) for (const block of blocks) if (!isCovered(block.message) && !kept(block.message)) sum += bytesOf(block)
-    return sum
+    return promptBytes(raw, rows.keys(), chain, headBytes, (id) => covered.has(id) && !last?.has(id), kept)
+  }
+
+  /**
+   * In Pi, the user can go back to an older branch, and the head of that branch comes back with its messages. The
+   * result is the size with each earlier head that replaces messages that are back (-seed 4050444 in Pi).
+   */
+  private returnedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number[] {
+    const kept = (id: string) => (this.sent.get(id)?.raw === rows.get(id)!.raw ? this.sent.get(id) : undefined)
+    return [...this.stoodFor.values()]
+      .filter(({ covered }) => [...covered].some((id) => rows.has(id) && !this.good?.rows.has(id)))
+      .map(({ covered, bytes }) => promptBytes(raw, rows.keys(), chain, bytes, (id) => covered.has(id), kept))
   }
 
   /** All messages that a head with these texts has replaced so far. */
   private stands({ texts }: Head): Set<string> {
-    return this.stoodFor.get(texts.join()) ?? new Set()
+    return this.stoodFor.get(texts.join())?.covered ?? new Set()
   }
 
   private compare(known: Hit[], hits: Hit[]): void {

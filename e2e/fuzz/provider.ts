@@ -168,13 +168,24 @@ function outputOf(state: NonNullable<Part["state"]>): { text: string; isError: b
 const imageBytes = 3000
 
 /** The bytes of a block that count as tokens. */
-export function bytesOf(block: Block): number {
+function bytesOf(block: Block): number {
   if (block.kind === "image") return imageBytes
   return Buffer.byteLength(block.text) + block.signature.length + Buffer.byteLength(block.input) + block.name.length + 16
 }
 
 export function bytesIn(turns: readonly Turn[]): number {
   return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
+}
+
+/**
+ * The size of a prompt whose system prompt and tools are those of chain. isCovered names the messages that the head
+ * replaces. kept returns the size of a message on the wire, or undefined if the message is sent raw.
+ */
+export function promptBytes(raw: readonly Turn[], ids: Iterable<string>, chain: Chain, headBytes: number, isCovered: (id: string) => boolean, kept: (id: string) => { bytes: number } | undefined): number {
+  let sum = headBytes + chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0)
+  for (const id of ids) if (!isCovered(id)) sum += kept(id)?.bytes ?? 0
+  for (const { blocks } of raw) for (const block of blocks) if (!isCovered(block.message) && !kept(block.message)) sum += bytesOf(block)
+  return sum
 }
 
 export function tokensOf(bytes: number, scale: number): number {
