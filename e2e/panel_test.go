@@ -160,7 +160,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 			if small == full {
 				t.Fatalf("both prompts fill the window to %s", full)
 			}
-			screen := s.wait(full, "cache ")
+			screen := s.wait(full, "/ctx-status")
 			t.Logf("the screen:\n%s", screen)
 			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent"} {
 				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {

@@ -4,8 +4,8 @@ package schema
 // terminal: each is one line without control characters. The panel stays on the screen while nothing happens, so it
 // names times of the day and no ages.
 type Panel struct {
-	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
-	// threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50 …
+	// /ctx-status". Brief has at most 40 columns, for example "45% of 200k · 7 taken out … /ctx-status".
 	Line  string `json:"line"`
 	Brief string `json:"brief"`
 	// Size compares the prompt with the window, for example "90k of 200k tokens (45%)".

@@ -97,7 +97,7 @@ func TestTerminal(t *testing.T) {
 		w.say(s, "step "+id, calls(mockllm.Text("I look."), read("c"+id, "long.txt")), mockllm.Say("Seen "+id+"."))
 	}
 	check(t, <-toast)
-	terminal.wait("last bust: 85% full")
+	terminal.wait(" taken out", "/ctx-status")
 
 	requests := len(w.mock.Requests())
 	said, err := w.user.Host(w.ctx, "status", s.ID)

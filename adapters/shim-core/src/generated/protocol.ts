@@ -735,8 +735,8 @@ export interface Page {
  */
 export interface Panel {
   /**
-   * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
-   * threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+   * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50
+   * … /ctx-status". Brief has at most 40 columns, for example "45% of 200k · 7 taken out … /ctx-status".
    */
   line: string
   brief: string

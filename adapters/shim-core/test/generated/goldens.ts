@@ -414,8 +414,8 @@ export const hostCalls: HostCalls = {
     "memories": 12,
     "notes": 3,
     "panel": {
-      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-      "brief": "45% of 200k · cache 93%",
+      "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+      "brief": "45% of 200k · 7 taken out … /ctx-status",
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {
@@ -858,8 +858,8 @@ export const hostCalls: HostCalls = {
         "memories": 12,
         "notes": 3,
         "panel": {
-          "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-          "brief": "45% of 200k · cache 93%",
+          "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+          "brief": "45% of 200k · 7 taken out … /ctx-status",
           "size": "90k of 200k tokens (45%)",
           "parts": [
             {
@@ -1335,8 +1335,8 @@ export const shimNotifications: ShimNotifications = {
     "memories": 12,
     "notes": 3,
     "panel": {
-      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-      "brief": "45% of 200k · cache 93%",
+      "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+      "brief": "45% of 200k · 7 taken out … /ctx-status",
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {
