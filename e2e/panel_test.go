@@ -97,7 +97,7 @@ func (s *screen) show(session string, words ...string) {
 	}
 }
 
-// say returns how full the window then is, for example "24% of 30k".
+// say returns how full the window then is, for example " 24% ".
 func (s *screen) say(session, text string) string {
 	s.t.Helper()
 	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -105,7 +105,7 @@ func (s *screen) say(session, text string) string {
 	}
 	requests := s.requests(session)
 	usage := requests[len(requests)-1].Reported
-	return fmt.Sprintf("%.0f%% of 30k", 100*float64(usage.Prompt())/window)
+	return fmt.Sprintf(" %.0f%% ", 100*float64(usage.Prompt())/window)
 }
 
 func (s *screen) wait(words ...string) string {

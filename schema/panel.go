@@ -5,7 +5,7 @@ package schema
 // names times of the day and no ages.
 type Panel struct {
 	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50 …
-	// /ctx-status". Brief has at most 40 columns, for example "45% of 200k · 7 taken out … /ctx-status".
+	// /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
 	Line  string `json:"line"`
 	Brief string `json:"brief"`
 	// Size compares the prompt with the window, for example "90k of 200k tokens (45%)".

@@ -41,16 +41,17 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("spent", "", Spent(st.Saved))
 
 	brief := briefOf(st, len(faults)+len(problems))
+	p.Line = lineOf(maxLine, append([]string{"magicctx " + brief[0]}, brief[1:]...))
+	brief[0], _, _ = strings.Cut(brief[0], " of ")
 	p.Brief = lineOf(maxBrief, brief)
-	brief[0] = "magicctx " + brief[0]
-	p.Line = lineOf(maxLine, brief)
 	return p
 }
 
 const (
-	// The longest texts for one line, in columns.
+	// The longest texts for one line, in columns. On a terminal of 80 columns, OpenCode 1 leaves 36 columns for a text
+	// beside the name of a usual model, and cuts the middle out of a longer text.
 	maxLine  = 80
-	maxBrief = 40
+	maxBrief = 36
 	// fullView is the command that shows everything for which a line has no room.
 	fullView = "/ctx-status"
 )

@@ -31,7 +31,7 @@ func TestPanel(t *testing.T) {
 	if want := "magicctx 45% of 200k · 1 problem · 7 taken out · 1-42 summarised … /ctx-status"; p.Line != want {
 		t.Errorf("got %q, want %q", p.Line, want)
 	}
-	if want := "45% of 200k · 1 problem … /ctx-status"; p.Brief != want {
+	if want := "45% · 1 problem … /ctx-status"; p.Brief != want {
 		t.Errorf("got %q, want %q", p.Brief, want)
 	}
 	if got, want := Panel(full(), nil, noon).Line, "magicctx 45% of 200k · 7 taken out · 1-42 summarised · saved $1.50 … /ctx-status"; got != want {
@@ -118,7 +118,7 @@ func TestPanelIsSafeToShow(t *testing.T) {
 			t.Errorf("%q is not safe", text)
 		}
 	}
-	if line, brief := utf8.RuneCountInString(p.Line), utf8.RuneCountInString(p.Brief); line > 80 || brief > 40 {
+	if line, brief := utf8.RuneCountInString(p.Line), utf8.RuneCountInString(p.Brief); line > 80 || brief > 36 {
 		t.Errorf("%d and %d characters", line, brief)
 	}
 }

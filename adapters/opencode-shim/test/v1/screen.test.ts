@@ -118,7 +118,7 @@ test("sidebar and line show the panel of the session on the screen", async (t) =
     "historian|at work since 14:30",
     "cache hits|93%",
   ])
-  assert.equal(shown.line(), "45% of 200k · 7 taken out … /ctx-status")
+  assert.equal(shown.line(), "45% · 7 taken out … /ctx-status")
   assert.deepEqual(["at work since 14:30", "93%", "historian"].map((text) => shown.colours().get(text)), ["green", "white", "grey"])
   const { harness: _, ...observer } = fake.received("initialize").at(-1)!.params as { harness?: string }
   assert.equal(_, undefined, "a client with a harness would be asked to run hidden agents")
@@ -129,7 +129,7 @@ test("the panel follows the session that is shown, and no other", async (t) => {
   const opencode = await load(t)
   const asked = fake.received("session/subscribe").length
   const first = opencode.open("s1")
-  await until(() => first.line() === "45% of 200k · 7 taken out … /ctx-status")
+  await until(() => first.line() === "45% · 7 taken out … /ctx-status")
   const other = { ...status, session: "s2", panel: { ...panel, brief: "9% of 200k" } }
   fake.follow({ results: { "session/status": other }, tell: { "session/status": ["session/changed", { ...status, panel: { ...panel, brief: "of another session" } }] } })
   const second = opencode.open("s2")
@@ -175,7 +175,7 @@ test("a command of the palette runs in the host, for the session on the screen",
   const { run } = opencode.palette.get("/ctx-flush")!
   run()
   const { line } = opencode.open("s1")
-  await until(() => line() === "45% of 200k · 7 taken out … /ctx-status")
+  await until(() => line() === "45% · 7 taken out … /ctx-status")
   const asked = fake.received("command/execute").length
   run()
   await until(() => opencode.toasts.length === 2)
