@@ -162,7 +162,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 			}
 			screen := s.wait(full, "/ctx-status")
 			t.Logf("the screen:\n%s", screen)
-			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent"} {
+			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent   "} {
 				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {
 					t.Errorf("the screen shows %q: %t", words, !isWide)
 				}

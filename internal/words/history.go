@@ -113,7 +113,6 @@ var foldReasons = map[string]string{
 	"memory-updates":      "because many memories had changed",
 	"delta-over-budget":   "because too much had been added",
 	"delta-over-baseline": "because as much had been added as was written before",
-	"first-pass":          "with the first request",
 }
 
 // FoldReason says in plain words why the head was folded. reason may be foreign text.
