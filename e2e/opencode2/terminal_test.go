@@ -119,7 +119,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("only %d facts are compared: %q", len(facts), facts)
 	}
 	for _, fact := range facts {
-		if !strings.Contains(unwrapped(screen), unwrapped(fact)) {
+		if !strings.Contains(joined(screen), fact) {
 			t.Errorf("the dialog lacks %q", fact)
 		}
 	}
@@ -227,9 +227,6 @@ func factsOf(printed []byte) (facts []string) {
 func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }
-
-// unwrapped removes all blanks, because OpenCode's terminal also breaks a line after the dot of a number.
-func unwrapped(text string) string { return strings.ReplaceAll(joined(text), " ", "") }
 
 // The beta cannot carry calls from the plugin's half in the terminal to the half in the server. The half in the
 // terminal says so in its log, and the terminal works.

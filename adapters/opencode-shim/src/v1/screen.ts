@@ -54,7 +54,7 @@ class Half {
     show: (render, closed) => this.api.ui.dialog.replace(render, closed),
     makeLarge: () => this.api.ui.dialog.setSize("large"),
     clear: () => this.api.ui.dialog.clear(),
-    height: () => this.api.renderer.height,
+    size: () => this.api.renderer,
     colours: (): Colours => {
       const { text, textMuted: muted, warning: notice, error: alarm, success: work } = this.api.theme.current
       return { text, muted, notice, alarm, work }

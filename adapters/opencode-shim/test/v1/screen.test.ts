@@ -3,7 +3,7 @@ import { after, test, type TestContext } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { FakeHost, fakeHostPath, initialized, type Script } from "../../../shim-core/test/fakehost.ts"
 import { shimNotifications } from "../../../shim-core/test/generated/goldens.ts"
-import { barOf } from "../../src/tui/panels.ts"
+import { barOf, wrapped } from "../../src/tui/panels.ts"
 import type { PaletteCommand, Screen } from "../../src/v1/opencode.ts"
 import { screen } from "../../src/v1/screen.ts"
 import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
@@ -154,7 +154,7 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
   fake.follow({ dieOn: { "session/subscribe": starts }, results: { "session/status": { ...status, session: "s2", panel: { ...panel, brief: "after the restart" } } } })
   const next = opencode.open("s2") // the host dies when it is asked to follow s2
   await until(() => (seen.push(next.rows()[0] ?? ""), next.line() === "after the restart"))
-  assert.ok(seen.includes("magicctx: connecting to the host again"), seen.join("\n"))
+  assert.ok(seen.includes("magicctx: connecting to the host\nagain"), seen.join("\n"))
   assert.equal(next.rows()[0], "magicctx")
 })
 
@@ -227,6 +227,11 @@ test("without Solid, the commands work and nothing fails", async (t) => {
   t.after(() => opencode.close())
   assert.equal(opencode.palette.size, 4)
   assert.deepEqual(Object.keys(opencode.slots), [])
+})
+
+// The symptom: OpenCode showed "freed 6." at the end of a line, and "8k" in the next one.
+test("a line breaks at a blank, and not after the dot of a number", () => {
+  assert.equal(wrapped("frees at most 13.9k tokens\nand more", 17), "frees at most\n13.9k tokens\nand more")
 })
 
 test("the bar shows each source in proportion, the free room, and the size of the next bust", () => {

@@ -10,8 +10,8 @@ import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** If this version of OpenCode has no dialogs, the answer to a command stays this long. */
 const answerMS = 60_000
-/** If this version of OpenCode does not tell the size of the terminal, the terminal counts as this high. */
-const usualRows = 24
+/** If this version of OpenCode does not tell the size of the terminal, the terminal has this size. */
+const usualSize = { width: 80, height: 24 }
 
 /** The half for a terminal of OpenCode 2 never fails, and leaves out what this version does not support. */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
@@ -45,7 +45,7 @@ class Half {
     show: (render, closed) => this.ctx.ui.dialog!.show(render, closed),
     makeLarge: () => this.ctx.ui.dialog!.set({ size: "large" }),
     clear: () => this.ctx.ui.dialog!.clear(),
-    height: () => this.ctx.renderer?.height ?? usualRows,
+    size: () => this.ctx.renderer ?? usualSize,
     colours: () => ({ text: this.ctx.theme?.text?.base, muted: this.ctx.theme?.text?.muted }),
   }
 
