@@ -40,7 +40,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // otherwise the previous line gives the reason
 			text += ": " + format.Clean(h.LastError)
 		}
-		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
+		faults = append(faults, text+". "+retryOf(h.RetryPass-st.Passes))
 	}
 	return faults
 }
@@ -51,7 +51,7 @@ func retryOf(passes int) string {
 	if passes > 0 {
 		when = "in " + format.Count(passes, "request")
 	}
-	return "a model is asked again " + when + "; a full window gets extracts without a model"
+	return "A model is asked again " + when + "; a full window gets extracts without a model"
 }
 
 func historyOf(st schema.SessionStatus) string {

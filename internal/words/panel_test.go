@@ -87,7 +87,7 @@ func TestPanelNamesTimesAndNoAges(t *testing.T) {
 	st.History.Failures, st.History.FailedAt, st.History.LastError = 3, noon.Add(-25*time.Hour).UnixMilli(), "no answer"
 	st.LastBust.At, st.Dream.Task = st.History.FailedAt, ""
 	p := Panel(st, nil, noon)
-	if got, want := p.Facts[0].Text, "the historian has failed 3 times in a row, last at 28 Feb: no answer"; got != want || p.Facts[0].Tone != "alarm" {
+	if got, want := p.Facts[0].Text, "the historian has failed 3 times in a row, last at 28 Feb: no answer. A model is asked again with the next request that needs it; a full window gets extracts without a model"; got != want || p.Facts[0].Tone != "alarm" || !strings.Contains(p.Line, "1 problem ") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, f := range p.Facts {
