@@ -46,7 +46,7 @@ export default {
       queueMicrotask(() =>
         half.setup({
           ...ctx,
-          renderer: { height: 20 }, // as if the terminal were small, so that a long answer has to scroll
+          renderer: { width: 80, height: 20 }, // as if the terminal were small, so that a long answer has to scroll
           client: { rpc },
           data: { ...ctx.data, on },
           keymap: { layer: (factory) => runWithOwner(owner, () => ctx.keymap.layer(factory)) },
