@@ -32,7 +32,7 @@ type PanelPart struct {
 	Size string `json:"size"`
 }
 
-// A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold".
+// A PanelFact is one thing to know about a session, for example "last bust" with "14:32, getting full".
 type PanelFact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`

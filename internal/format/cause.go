@@ -4,7 +4,7 @@ import "cmp"
 
 // causes explains busts, requests without a bust, and summaries that were written anew.
 var causes = map[string]string{
-	"pressure":           "threshold",
+	"pressure":           "getting full",
 	"force":              "85% full",
 	"overflow":           "prompt refused",
 	"rent":               "saves money",

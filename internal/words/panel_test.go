@@ -18,7 +18,7 @@ func full() schema.SessionStatus {
 		Tokens:   schema.TokensBySource{System: 5000, ToolDefinitions: 4000, Head: 9700, Text: 20_000, Files: 1000, ToolInputs: 9000, ToolResults: 40_300, Thinking: 1000, Dropped: 70_000},
 		Head:     &schema.HeadStatus{Through: 42, Baseline: 9000, Delta: 700, Sections: schema.HeadSections{Docs: 1200, Compartments: 6000, Memories: 1800}},
 		NextBust: &schema.NextBust{At: 130_000},
-		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "threshold", Removed: 43_000, Cost: &cost},
+		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "getting full", Removed: 43_000, Cost: &cost},
 		History:  &schema.HistoryStatus{Compartments: 4, RawTokens: 61_000, Fidelity: 0.9, Running: &schema.HistoryRun{Kind: "incremental", Since: noon.Add(-90 * time.Second).UnixMilli()}},
 		Dream:    &schema.DreamStatus{Task: "verify", Number: 2, Of: 5, Since: noon.Add(-3 * time.Minute).UnixMilli(), Tokens: 900},
 		Memories: 12, Notes: 3, Dropped: 7,
@@ -44,7 +44,7 @@ func TestPanel(t *testing.T) {
 	want := []string{
 		"problem: the key  x is wrong notice",
 		"cache hits: 93% of all prompts ",
-		"last bust: 11:00, threshold; freed 43k, cost $0.04 ",
+		"last bust: 11:00, getting full; freed 43k, cost $0.04 ",
 		"next bust: at 130k tokens; 5 pieces marked by the model ",
 		"historian: at work since 11:58 work",
 		"dreamer: task 2 of 5 (verify) since 11:57 work",

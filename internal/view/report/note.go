@@ -21,13 +21,17 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// A steady pass can be a bust, for example because the harness has changed sent messages. Then VerdictOf
-// returns "bust".
-func VerdictOf(p *replay.Pass) string {
-	if p.Bust && p.Verdict == schema.Steady {
-		return "bust"
+// CacheOf says what became of the provider's cache: the request has "kept" it, the request had it "rebuilt" (a bust),
+// or there was none, so it is "new". A steady pass can be a bust, for example because the harness has changed sent
+// messages.
+func CacheOf(p *replay.Pass) string {
+	switch {
+	case p.Bust:
+		return "rebuilt"
+	case p.Verdict == schema.Hard:
+		return "new"
 	}
-	return format.Clean(string(p.Verdict))
+	return "kept"
 }
 
 // CauseOf returns the cause of a pass in the words of the status.

@@ -632,7 +632,7 @@ export interface LastBust {
   at: number
   /**
    * cause is the reason for the bust, for example "pressure". Words names it for a person, for example
-   * "threshold".
+   * "getting full".
    */
   cause: string
   words: string
@@ -759,7 +759,7 @@ export interface Panel {
   widget?: string[]
 }
 
-/** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold". */
+/** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, getting full". */
 export interface PanelFact {
   label: string
   text: string

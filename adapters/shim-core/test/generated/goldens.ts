@@ -218,7 +218,7 @@ export const hostCalls: HostCalls = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
-      "words": "threshold",
+      "words": "getting full",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
@@ -662,7 +662,7 @@ export const hostCalls: HostCalls = {
           "pass": 40,
           "at": 1770000000000,
           "cause": "pressure",
-          "words": "threshold",
+          "words": "getting full",
           "removed": 25000,
           "resent": 30000,
           "cost": 0.15
@@ -1139,7 +1139,7 @@ export const shimNotifications: ShimNotifications = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
-      "words": "threshold",
+      "words": "getting full",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
