@@ -97,7 +97,7 @@ func (s *screen) show(session string, words ...string) {
 	}
 }
 
-// say sends a prompt, and returns how full the window is after it, for example "24% of 30k".
+// say sends a prompt, and returns how full the window is after it, for example " 24% ".
 func (s *screen) say(session, text string) string {
 	s.t.Helper()
 	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -105,7 +105,7 @@ func (s *screen) say(session, text string) string {
 	}
 	requests := s.requests(session)
 	usage := requests[len(requests)-1].Reported
-	return fmt.Sprintf("%.0f%% of 30k", 100*float64(usage.Prompt())/window)
+	return fmt.Sprintf(" %.0f%% ", 100*float64(usage.Prompt())/window)
 }
 
 func (s *screen) wait(words ...string) string {
@@ -160,9 +160,9 @@ func TestPanelOnTheScreen(t *testing.T) {
 			if small == full {
 				t.Fatalf("both prompts fill the window to %s", full)
 			}
-			screen := s.wait(full, "cache ")
+			screen := s.wait(full, "/ctx-status")
 			t.Logf("the screen:\n%s", screen)
-			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent"} {
+			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent   "} {
 				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {
 					t.Errorf("the screen shows %q: %t", words, !isWide)
 				}

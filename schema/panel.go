@@ -4,8 +4,8 @@ package schema
 // terminal: each is one line without control characters. The panel stays on the screen while nothing happens, so it
 // names times of the day and no ages.
 type Panel struct {
-	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
-	// threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50 …
+	// /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
 	Line  string `json:"line"`
 	Brief string `json:"brief"`
 	// Size compares the prompt with the window, for example "90k of 200k tokens (45%)".
@@ -32,7 +32,7 @@ type PanelPart struct {
 	Size string `json:"size"`
 }
 
-// A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold".
+// A PanelFact is one thing to know about a session, for example "last bust" with "14:32, getting full".
 type PanelFact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`

@@ -323,7 +323,7 @@ type LastBust struct {
 	Pass int   `json:"pass"`
 	At   int64 `json:"at"`
 	// Cause is the reason for the bust, for example "pressure". Words names it for a person,
-	// for example "threshold".
+	// for example "getting full".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
 	// Removed and Resent are 0 for a bust that removed nothing, for example one

@@ -97,7 +97,7 @@ func TestTerminal(t *testing.T) {
 		w.say(s, "step "+id, calls(mockllm.Text("I look."), read("c"+id, "long.txt")), mockllm.Say("Seen "+id+"."))
 	}
 	check(t, <-toast)
-	terminal.wait("last bust: 85% full")
+	terminal.wait(" taken out", "/ctx-status")
 
 	requests := len(w.mock.Requests())
 	said, err := w.user.Host(w.ctx, "status", s.ID)
@@ -119,7 +119,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("only %d facts are compared: %q", len(facts), facts)
 	}
 	for _, fact := range facts {
-		if !strings.Contains(unwrapped(screen), unwrapped(fact)) {
+		if !strings.Contains(joined(screen), fact) {
 			t.Errorf("the dialog lacks %q", fact)
 		}
 	}
@@ -227,9 +227,6 @@ func factsOf(printed []byte) (facts []string) {
 func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }
-
-// OpenCode breaks a line even after the decimal point of a number, so unwrapped removes all blanks.
-func unwrapped(text string) string { return strings.ReplaceAll(joined(text), " ", "") }
 
 // In the beta, the plugin's code in the terminal cannot call the plugin's code in the server. The terminal must still
 // work, and the log must contain the reason.

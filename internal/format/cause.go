@@ -4,7 +4,7 @@ import "cmp"
 
 // causes has a text for each cause of a bust, of a request without a bust, and of a rewritten summary.
 var causes = map[string]string{
-	"pressure":           "threshold",
+	"pressure":           "getting full",
 	"force":              "85% full",
 	"overflow":           "prompt refused",
 	"rent":               "saves money",

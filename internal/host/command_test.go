@@ -34,15 +34,19 @@ func TestFlushDescribesTheNextBust(t *testing.T) {
 	if got := h.command("ctx-flush"); got != "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown." {
 		t.Errorf("before any drop: %s", got)
 	}
-	h.drop("call_1", "2")
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1250, Read: 100}
+	h.restart()
+	h.pass()
+	h.drop("call_1", "2")
 	said := h.command("ctx-flush")
 	h.pass()
 	p := h.journal()[len(h.journal())-1]
 	if p.Cause != "flush" || p.Price.Removed == 0 {
 		t.Fatalf("the pass freed %d, cause %q", p.Price.Removed, p.Cause)
 	}
-	if want := fmt.Sprintf("frees about %s tokens and sends about %s again", format.Tokens(p.Price.Removed), format.Tokens(p.Price.Resent)); !strings.Contains(said, want) {
+	want := fmt.Sprintf("%s → %s with the next request: 1 result dropped. The cache is rebuilt because you asked for it: about %s tokens are sent again, which costs about ",
+		format.Tokens(p.SizeTokens), format.Tokens(p.SizeTokens-p.Price.Removed), format.Tokens(p.Price.Resent))
+	if !strings.HasPrefix(said, want) || !strings.HasSuffix(said, " now. /ctx-menu taken lists it, and brings it back.") {
 		t.Errorf("said %q, want %q", said, want)
 	}
 }

@@ -48,7 +48,7 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 	if h.wire() != before {
 		t.Errorf("a pass without a bust changed the wire to\n%s\nfrom\n%s", h.wire(), before)
 	}
-	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings back 1 piece that you keep. It sends about ") {
+	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings back 1 piece that you keep. The cache is rebuilt because you asked for it: about ") {
 		t.Errorf("/ctx-flush says %q", said)
 	}
 	h.restart()

@@ -79,7 +79,7 @@ func TestDeltaTellsOfForgottenMemories(t *testing.T) {
 	if strings.Contains(h.wire(), "<removed") {
 		t.Error("a pass that does not bust has told of it")
 	}
-	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings memories and promises up to date. It sends about ") {
+	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request brings memories and promises up to date. The cache is rebuilt because you asked for it: about ") {
 		t.Errorf("/ctx-flush says %q", said)
 	}
 	h.pass()

@@ -59,7 +59,7 @@ func TestBustIsToldOnce(t *testing.T) {
 				// This request does not read the removed tokens, at $1000 for a million. The prompt grows by 50,000
 				// tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
-				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped, because the prompt had reached the threshold; saves about %s with this request",
+				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped. The cache was rebuilt because the prompt had reached the threshold. That saves about %s with this request. /ctx-menu taken lists it, and brings it back.",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
 			}
 			h.tool("a4", "four", "tool-calls", 70_000)
@@ -85,7 +85,7 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	h.flush()
 	h.pass()
 	h.settle()
-	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them, because you asked for it", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them. The cache was rebuilt because you asked for it.", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
 		t.Errorf("shown %q, want one notice with %q", h.shown, want)
 	}
 }

@@ -283,7 +283,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	if st := h.history(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || strings.Contains(st.LastError, "ask magicctx-historian") || st.FailedAt != h.clock.Now() {
 		t.Errorf("after a failure: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "Fault: the recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "Fault: the historian has failed once, 0s ago\n") || !strings.Contains(said, "History: 6 summaries for ") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "Fault: the recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "Fault: the historian has failed once, 0s ago. A model is asked again ") || !strings.Contains(said, "History: 6 summaries for ") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 }

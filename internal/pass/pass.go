@@ -270,7 +270,7 @@ func (ps *Pass) run(ctx context.Context) error {
 // Forecast returns the pass that would run now, and stores nothing. The caller holds the session's lock.
 func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Session, directory string) (*Pass, error) {
 	m := s.Pipe.Model()
-	ps := &Pass{e: e, Client: c, Session: s, At: e.Clock.Now(), Config: e.Clients.Config(s.Key.Harness, directory), Params: schema.TransformParams{Directory: directory}}
+	ps := &Pass{e: e, Client: c, Session: s, At: e.Clock.Now(), Covered: s.Pipe.State.Head.Ordinal, Config: e.Clients.Config(s.Key.Harness, directory), Params: schema.TransformParams{Directory: directory}}
 	var err error
 	if ps.Limits, err = e.Models.Limits(ctx, c, directory, m); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	if !ps.Wire.Bust || ps.Session.Mode().IsSubagent || !slices.Contains(ps.Config.Notices, notice.Busts) {
 		return
 	}
-	changes := changes(ps)
-	if changes == "" {
+	taken := Taken(ps)
+	if taken == "" {
 		return
 	}
 	d, cause, key, directory := ps.Decision, ps.Wire.BustCause, ps.Session.Key, ps.Params.Directory
@@ -28,18 +28,18 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	room := int(ps.Readings.Threshold/100*float64(limit)) - d.Size.Current + d.Price.Removed
 	passes := min(pipeline.ExpectedPasses(ps.Session.Row.Passes), max(0, room)/growth) // passes until the next bust may come
 	sb.Notices.Background.Go(func() {
-		after := format.Tokens(max(0, d.Size.Current-d.Price.Removed))
-		if !words.KnowsOldSize(string(d.Cause)) {
-			sb.Notices.Show(ps.Client, key, directory, "info", fmt.Sprintf("You went back, and the prompt now has %s tokens: %s", after, changes))
-			return
-		}
-		text := fmt.Sprintf("%s → %s: %s, %s", format.Tokens(d.Size.Current), after, changes, words.Reason(cause))
-		if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
-			if money := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); money > 0 {
-				text += "; saves " + format.AboutDollars(money) + ifFollow(passes)
+		text := words.Shortened(string(d.Cause), d.Size.Current, max(0, d.Size.Current-d.Price.Removed), "", taken)
+		if words.KnowsOldSize(string(d.Cause)) {
+			text += fmt.Sprintf(" The cache was rebuilt %s.", words.Reason(cause))
+			if facts := sb.Models.Facts(sb.Notices.Background.Lifetime(), d.Model); facts.IsPriced {
+				money := words.CostsNow(-promptcache.Bill(sparedBy(d, limit, growth, 0), facts.Price))
+				if saved := promptcache.Bill(sparedBy(d, limit, growth, passes), facts.Price); saved > 0 {
+					money = "saves " + format.AboutDollars(saved) + ifFollow(passes)
+				}
+				text += " That " + money + "."
 			}
 		}
-		sb.Notices.Show(ps.Client, key, directory, "info", text)
+		sb.Notices.Show(ps.Client, key, directory, "info", text+" "+words.BringBack)
 	})
 }
 
@@ -54,8 +54,8 @@ func ifFollow(passes int) string {
 	return fmt.Sprintf(" if %d more requests follow", passes)
 }
 
-// changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped", or "".
-func changes(ps *pass.Pass) string {
+// Taken says what a pass has removed, or would remove, for example "messages 1–42 summarised, 14 results dropped", or "".
+func Taken(ps *pass.Pass) string {
 	var parts []string
 	d := ps.Decision
 	if d.Head != nil && d.Head.Ordinal > ps.Covered {

@@ -10,7 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/dream"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/session"
+	"github.com/magicctx/magicctx-host/internal/status"
 	"github.com/magicctx/magicctx-host/internal/summary"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -77,10 +79,6 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 		return "The next request applies the waiting drops." // the caller has gone, so the text does not matter
 	}
 	d, state := ps.Decision, s.Pipe.State
-	var acts []string
-	if len(d.Edits) > 0 {
-		acts = append(acts, "applies the waiting drops")
-	}
 	back, away := 0, 0 // the pieces that the user keeps, and that are not in the prompt
 	for _, u := range state.Units() {
 		switch {
@@ -91,48 +89,60 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 			away++
 		}
 	}
+	taken := status.Taken(ps)
+	var acts []string
+	if len(d.Edits) > 0 && taken == "" {
+		acts = append(acts, "removes what the model does not need")
+	}
 	if back > 0 {
 		acts = append(acts, "brings back "+format.Count(back, "piece")+" that you keep")
 	}
 	switch {
 	case d.Head == nil:
-	case d.Head.Ordinal > state.Head.Ordinal || d.Fold == pipeline.FoldRefold:
+	case d.Fold == pipeline.FoldRefold:
 		acts = append(acts, "shows the new summaries")
-	default:
+	case d.Head.Ordinal == state.Head.Ordinal:
 		acts = append(acts, "brings memories and promises up to date")
 	}
-	waiting := len(state.Queue()) - len(d.Drained)
-	text := nothingToFree
+	var texts []string
+	if taken != "" {
+		texts = append(texts, words.Shortened(string(d.Cause), d.Size.Current, d.Size.Current-d.Price.Removed, " with the next request", taken))
+	}
 	if n := len(acts); n > 0 {
-		text = "The next request " + strings.TrimPrefix(strings.Join(acts[:n-1], ", ")+" and "+acts[n-1], " and ") + ". " + t.costOfBust(ctx, s.Pipe.Model(), d)
-	} else if waiting+away == 0 {
-		text += t.History.WrapUpHint(ctx, ps)
+		texts = append(texts, "The next request "+strings.TrimPrefix(strings.Join(acts[:n-1], ", ")+" and "+acts[n-1], " and ")+".")
+	}
+	waiting := len(state.Queue()) - len(d.Drained)
+	switch {
+	case len(texts) > 0:
+		texts = append(texts, t.costOfBust(ctx, s.Pipe.Model(), d))
+	case waiting+away == 0:
+		texts = append(texts, nothingToFree+t.History.WrapUpHint(ctx, ps))
+	default:
+		texts = append(texts, nothingToFree)
+	}
+	if taken != "" {
+		texts = append(texts, words.BringBack)
 	}
 	if waiting > 0 {
-		text += fmt.Sprintf(" Still waiting, because among the newest or still running: %s.", format.Count(waiting, "piece"))
+		texts = append(texts, fmt.Sprintf("Still waiting, because among the newest or still running: %s.", format.Count(waiting, "piece")))
 	}
 	if away > 0 {
-		text += fmt.Sprintf(" Not back yet, because there is no room: %s that you keep.", format.Count(away, "piece"))
+		texts = append(texts, fmt.Sprintf("Not back yet, because there is no room: %s that you keep.", format.Count(away, "piece")))
 	}
-	return text
+	return strings.Join(texts, " ")
 }
 
 const nothingToFree = "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."
 
-// costOfBust describes how much a requested bust would free, and its cost.
+// costOfBust says why the provider rebuilds its cache, and what that costs.
 func (t *Tools) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
-	switch {
-	case d.Cause != pipeline.CauseFlush && d.Price.Removed > 0:
-		return fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
-	case d.Cause != pipeline.CauseFlush:
-		return "It costs nothing: the cached prefix is gone anyway."
+	why := "The cache is rebuilt " + words.Reason(string(d.Cause))
+	if d.Cause != pipeline.CauseFlush {
+		return why + ", so this " + words.CostsNow(0) + "."
 	}
-	text := fmt.Sprintf("It sends about %s tokens again", format.Tokens(d.Price.Resent))
-	if d.Price.Removed > 0 {
-		text = fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(d.Price.Removed), format.Tokens(d.Price.Resent))
-	}
+	text := fmt.Sprintf("%s: about %s tokens are sent again", why, format.Tokens(d.Price.Resent))
 	if cost := t.Models.Facts(ctx, m).Rewriting(d.Price.Resent); cost != nil {
-		text += ", which costs " + format.AboutDollars(*cost)
+		text += ", which " + words.CostsNow(*cost)
 	}
 	return text + "."
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/words"
 )
 
 // A Leaving is the request with which content left the prompt. At (in Unix ms) and Cause may be unknown.
@@ -61,11 +62,11 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 		say("magicctx has not removed it. The model sees it while the session is open, unless it was taken back or the harness has compacted it.")
 	}
 	for _, d := range f.Dropped {
-		text := fmt.Sprintf("%s left the prompt with %s", format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), ""), d.Leaving.in(p))
+		text := fmt.Sprintf("%s left the prompt with %s. ", format.Piece(d.Tag, cmp.Or(d.Tool, d.Kind), ""), d.Leaving.in(p))
 		if d.Rule != "" {
-			text += fmt.Sprintf(", by the rule %q", format.Clean(d.Rule))
+			text += words.Rule(d.Edit, d.Rule) + " "
 		}
-		say(text + ". " + StandIn(d.Edit, d.Tag))
+		say(text + StandIn(d.Edit, d.Tag))
 	}
 	if f.Summarised != nil && !f.IsPinned {
 		text := "A summary stands for it now"
@@ -85,7 +86,7 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	return s.print(w)
 }
 
-// in names the request, for example "request 37 (2026-11-20 12:01, window full)".
+// in names the request, for example "request 37 (2026-11-20 12:01, getting full)".
 func (l Leaving) in(p Page) string {
 	if l.At == 0 {
 		return fmt.Sprintf("request %d", l.Pass)

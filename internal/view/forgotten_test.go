@@ -24,7 +24,7 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 	}{
 		{"dropped and summarised", f, []string{
 			"    Never use tabs.",
-			`§12§ text left the prompt with request 3 (2026-11-20 12:00, new model), by the rule "queued drops". [dropped §12§] stands in its place, or nothing if the whole call is old.`,
+			`§12§ text left the prompt with request 3 (2026-11-20 12:00, new model). The model had marked it as no longer needed. [dropped §12§] stands in its place, or nothing if the whole call is old.`,
 			`The summary "Tabs" of the messages 1-9 stands for it now, since request 5.`,
 			"To read it: magicctx-host history expand s 7 --harness pi",
 		}},

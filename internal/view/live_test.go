@@ -13,7 +13,7 @@ import (
 func heardTwice() Live {
 	st := statusOf(1)
 	s := &st.Sessions[0]
-	s.LastBust.Words = "threshold"
+	s.LastBust.Words = "getting full"
 	v := Live{}.Heard(st, "", noon)
 	next := *st
 	next.Sessions = []schema.SessionStatus{*s}
@@ -30,7 +30,7 @@ func heardTwice() Live {
 // Each request is reported once, when its usage is known.
 func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	v := heardTwice()
-	if len(v.News) != 1 || !strings.HasSuffix(v.News[0], "Fix the flaky parser test, request 213, 20k tokens, 75% from the cache, bust: threshold") {
+	if len(v.News) != 1 || !strings.HasSuffix(v.News[0], "Fix the flaky parser test, request 213, 20k tokens, 75% from the cache, bust: getting full") {
 		t.Errorf("told %q", v.News)
 	}
 	if v = v.Heard(v.Status, "", noon); len(v.News) != 0 {
@@ -55,8 +55,8 @@ func TestOpenedSessionFits(t *testing.T) {
 		shows         []string
 	}{
 		{20, 5, []string{"Fix the flaky par…", "20k of 200k", "· q quits"}},
-		{80, 24, []string{"Fix the flaky parser test", "20k of 200k tokens (10%)", "bust 130k", "tool results", "93% of all prompts", "threshold; freed 66.3k, cost $0.03", "4 pieces marked", "213     ", "75%  bust: threshold", "esc back", "? help"}},
-		{200, 50, []string{"Fix the flaky parser test", "bust 130k", "34m ago, because the prompt had reached the threshold; it freed 66.3k and re-sent 23.1k for about $0.03", "75%  bust: threshold", "p spend"}},
+		{80, 24, []string{"Fix the flaky parser test", "20k of 200k tokens (10%)", "bust 130k", "tool results", "93% of all prompts", "getting full; freed 66.3k, cost $0.03", "4 pieces marked", "213     ", "75%  bust: getting full", "esc back", "? help"}},
+		{200, 50, []string{"Fix the flaky parser test", "bust 130k", "34m ago, because the prompt had reached the threshold; it freed 66.3k and re-sent 23.1k for about $0.03", "75%  bust: getting full", "p spend"}},
 	} {
 		got := drawnOf(v, size.width, size.height)
 		for _, text := range size.shows {

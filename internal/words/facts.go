@@ -114,6 +114,7 @@ var reasons = map[string]string{
 	"system-changed":     "because the system prompt had changed",
 	"transcript-changed": "because the harness had changed sent messages",
 	"flush":              "because you asked for it",
+	"first-pass":         "with the first request",
 	"head-reverted":      "because you had gone back to earlier messages",
 	"unexplained":        "for no known reason, which is a mistake of magicctx",
 }

@@ -40,7 +40,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // otherwise the previous line gives the reason
 			text += ": " + format.Clean(h.LastError)
 		}
-		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
+		faults = append(faults, text+". "+retryOf(h.RetryPass-st.Passes))
 	}
 	return faults
 }
@@ -51,7 +51,7 @@ func retryOf(passes int) string {
 	if passes > 0 {
 		when = "in " + format.Count(passes, "request")
 	}
-	return "a model is asked again " + when + "; a full window gets extracts without a model"
+	return "A model is asked again " + when + "; a full window gets extracts without a model"
 }
 
 func historyOf(st schema.SessionStatus) string {
@@ -113,7 +113,6 @@ var foldReasons = map[string]string{
 	"memory-updates":      "because many memories had changed",
 	"delta-over-budget":   "because too much had been added",
 	"delta-over-baseline": "because as much had been added as was written before",
-	"first-pass":          "with the first request",
 }
 
 // FoldReason says in plain words why the head was folded. reason may be any text.

@@ -41,26 +41,29 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("spent", "", Spent(st.Saved))
 
 	brief := briefOf(st, len(faults)+len(problems))
-	p.Brief = within(maxBrief, brief)
-	if st.Queued > 0 {
-		brief = append(brief, fmt.Sprintf("%d to drop", st.Queued))
-	}
-	if st.LastBust != nil {
-		brief = append(brief, "last bust: "+format.Clean(st.LastBust.Words))
-	}
-	p.Line = within(maxLine, append([]string{"magicctx " + brief[0]}, brief[1:]...))
+	p.Line = lineOf(maxLine, append([]string{"magicctx " + brief[0]}, brief[1:]...))
+	brief[0], _, _ = strings.Cut(brief[0], " of ")
+	p.Brief = lineOf(maxBrief, brief)
 	return p
 }
 
-// The longest texts for one line, in columns.
 const (
+	// The longest texts for one line, in columns. On a terminal of 80 columns, OpenCode 1 leaves 36 columns for a text
+	// beside the name of a usual model, and cuts the middle out of a longer text.
 	maxLine  = 80
-	maxBrief = 40
+	maxBrief = 36
+	// fullView is the command that shows everything for which a line has no room.
+	fullView = "/ctx-status"
 )
 
-// within joins as many of the first texts as fit into a number of columns.
-func within(columns int, texts []string) string {
-	return flow(texts, " · ", columns)[0]
+// lineOf joins as many of the first texts as fit into a number of columns. The line ends with fullView, and an ellipsis
+// stands for the other texts.
+func lineOf(columns int, texts []string) string {
+	line := strings.Join(texts, " · ") + " · " + fullView
+	for n := len(texts) - 1; n > 0 && format.Columns(line) > columns; n-- {
+		line = strings.Join(texts[:n], " · ") + " … " + fullView
+	}
+	return line
 }
 
 // briefOf says the most important things about a session, each in few words, the most important first.
@@ -73,15 +76,26 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 		full = format.Tokens(st.InputTokens) + " tokens"
 	}
 	all := []string{full}
-	if problems > 0 {
-		all = append(all, format.Count(problems, "problem"))
+	add := func(isKnown bool, text string, args ...any) {
+		if isKnown {
+			all = append(all, fmt.Sprintf(text, args...))
+		}
 	}
-	if st.CacheHitRate > 0 {
-		all = append(all, "cache "+format.Percent(st.CacheHitRate))
+	add(problems > 0, "%s", format.Count(problems, "problem"))
+	add(st.Dropped > 0, "%d taken out", st.Dropped)
+	if h := st.Head; h != nil {
+		add(h.Through > 0, "1-%d summarised", h.Through)
 	}
-	if st.History != nil && st.History.Running != nil {
-		all = append(all, "summarising")
+	if s := st.Saved; s != nil {
+		add(s.Money > 0, "saved %s", format.Dollars(s.Money))
+		add(s.Spent > 0, "spent %s", format.Dollars(s.Spent))
 	}
+	add(st.History != nil && st.History.Running != nil, "summarising")
+	if b := st.LastBust; b != nil {
+		all = append(all, "last bust: "+format.Clean(b.Words))
+	}
+	add(st.CacheHitRate > 0, "cache %s", format.Percent(st.CacheHitRate))
+	add(st.Queued > 0, "%d to drop", st.Queued)
 	return all
 }
 

@@ -16,9 +16,9 @@ func full() schema.SessionStatus {
 	return schema.SessionStatus{
 		InputTokens: 90_000, ContextTokens: 200_000, Pressure: 0.45, Threshold: 0.65, CacheRead: 93, CacheWrite: 7, CacheHitRate: 0.93, Queued: 5,
 		Tokens:   schema.TokensBySource{System: 5000, ToolDefinitions: 4000, Head: 9700, Text: 20_000, Files: 1000, ToolInputs: 9000, ToolResults: 40_300, Thinking: 1000, Dropped: 70_000},
-		Head:     &schema.HeadStatus{Baseline: 9000, Delta: 700, Sections: schema.HeadSections{Docs: 1200, Compartments: 6000, Memories: 1800}},
+		Head:     &schema.HeadStatus{Through: 42, Baseline: 9000, Delta: 700, Sections: schema.HeadSections{Docs: 1200, Compartments: 6000, Memories: 1800}},
 		NextBust: &schema.NextBust{At: 130_000},
-		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "threshold", Removed: 43_000, Cost: &cost},
+		LastBust: &schema.LastBust{At: noon.Add(-time.Hour).UnixMilli(), Cause: "pressure", Words: "getting full", Removed: 43_000, Cost: &cost},
 		History:  &schema.HistoryStatus{Compartments: 4, RawTokens: 61_000, Fidelity: 0.9, Running: &schema.HistoryRun{Kind: "incremental", Since: noon.Add(-90 * time.Second).UnixMilli()}},
 		Dream:    &schema.DreamStatus{Task: "verify", Number: 2, Of: 5, Since: noon.Add(-3 * time.Minute).UnixMilli(), Tokens: 900},
 		Memories: 12, Notes: 3, Dropped: 7,
@@ -28,11 +28,14 @@ func full() schema.SessionStatus {
 
 func TestPanel(t *testing.T) {
 	p := Panel(full(), []string{"the key  x is wrong"}, noon)
-	if want := "magicctx 45% of 200k · 1 problem · cache 93% · summarising · 5 to drop"; p.Line != want {
+	if want := "magicctx 45% of 200k · 1 problem · 7 taken out · 1-42 summarised … /ctx-status"; p.Line != want {
 		t.Errorf("got %q, want %q", p.Line, want)
 	}
-	if want := "45% of 200k · 1 problem · cache 93%"; p.Brief != want {
+	if want := "45% · 1 problem … /ctx-status"; p.Brief != want {
 		t.Errorf("got %q, want %q", p.Brief, want)
+	}
+	if got, want := Panel(full(), nil, noon).Line, "magicctx 45% of 200k · 7 taken out · 1-42 summarised · saved $1.50 … /ctx-status"; got != want {
+		t.Errorf("without a problem: got %q, want %q", got, want)
 	}
 	var got []string
 	for _, f := range p.Facts {
@@ -41,7 +44,7 @@ func TestPanel(t *testing.T) {
 	want := []string{
 		"problem: the key  x is wrong notice",
 		"cache hits: 93% of all prompts ",
-		"last bust: 11:00, threshold; freed 43k, cost $0.04 ",
+		"last bust: 11:00, getting full; freed 43k, cost $0.04 ",
 		"next bust: at 130k tokens; 5 pieces marked by the model ",
 		"historian: at work since 11:58 work",
 		"dreamer: task 2 of 5 (verify) since 11:57 work",
@@ -67,10 +70,10 @@ func TestPanel(t *testing.T) {
 // A session without a measured request has no figures in its panel.
 func TestPanelOfANewSession(t *testing.T) {
 	p := Panel(schema.SessionStatus{}, nil, noon)
-	if p.Line != "magicctx 0%" || p.Brief != "0%" || p.Size != "no request measured yet" || len(p.Parts) != 0 {
+	if p.Line != "magicctx 0% · /ctx-status" || p.Brief != "0% · /ctx-status" || p.Size != "no request measured yet" || len(p.Parts) != 0 {
 		t.Errorf("%+v", p)
 	}
-	if got := Panel(schema.SessionStatus{InputTokens: 9400}, nil, noon).Line; got != "magicctx 9.4k tokens" {
+	if got := Panel(schema.SessionStatus{InputTokens: 9400}, nil, noon).Line; got != "magicctx 9.4k tokens · /ctx-status" {
 		t.Errorf("with an unknown window: %q", got)
 	}
 	if len(p.Facts) != 1 || p.Facts[0].Text != "none yet" { // the last bust
@@ -84,7 +87,7 @@ func TestPanelNamesTimesAndNoAges(t *testing.T) {
 	st.History.Failures, st.History.FailedAt, st.History.LastError = 3, noon.Add(-25*time.Hour).UnixMilli(), "no answer"
 	st.LastBust.At, st.Dream.Task = st.History.FailedAt, ""
 	p := Panel(st, nil, noon)
-	if got, want := p.Facts[0].Text, "the historian has failed 3 times in a row, last at 28 Feb: no answer"; got != want || p.Facts[0].Tone != "alarm" {
+	if got, want := p.Facts[0].Text, "the historian has failed 3 times in a row, last at 28 Feb: no answer. A model is asked again with the next request that needs it; a full window gets extracts without a model"; got != want || p.Facts[0].Tone != "alarm" || !strings.Contains(p.Line, "1 problem ") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, f := range p.Facts {
@@ -115,7 +118,7 @@ func TestPanelIsSafeToShow(t *testing.T) {
 			t.Errorf("%q is not safe", text)
 		}
 	}
-	if line, brief := utf8.RuneCountInString(p.Line), utf8.RuneCountInString(p.Brief); line > 80 || brief > 40 {
+	if line, brief := utf8.RuneCountInString(p.Line), utf8.RuneCountInString(p.Brief); line > 80 || brief > 36 {
 		t.Errorf("%d and %d characters", line, brief)
 	}
 }

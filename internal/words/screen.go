@@ -56,7 +56,7 @@ func Screen(st schema.SessionStatus, columns int) []string {
 	for _, f := range p.Facts {
 		lines = append(lines, labelled(labelOf(f), f.Text, columns)...)
 	}
-	lines = append(lines, "", "Taken out of the prompt: "+Dropped(st))
+	lines = append(append(lines, ""), format.Folded("Taken out of the prompt: "+Dropped(st), columns)...)
 	return append(lines, Pieces(st, columns)...)
 }
 

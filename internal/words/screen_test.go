@@ -17,7 +17,7 @@ func TestWidget(t *testing.T) {
 		"+ memories 1.8k  ▒ conversation 21k  ░ tools 49.3k  ~ thinking 1k",
 		"! the key x is wrong",
 		"! 1 problem more: /ctx-status",
-		"cache hits 93% · last bust 11:00, threshold; freed 43k, cost $0.04",
+		"cache hits 93% · last bust 11:00, getting full; freed 43k, cost $0.04",
 		"next bust │ at 130k tokens; 5 pieces marked by the model",
 		"historian at work since 11:58 · dreamer task 2 of 5 (verify) since 11:57",
 		"saved about $1.50 · spent about $3.20",

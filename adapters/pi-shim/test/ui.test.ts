@@ -26,7 +26,7 @@ test("the line follows the host's notifications", async (t) => {
   const { pi } = await load(t)
   fake.follow({ tell: { "session/transform": ["session/changed", { ...status, session: pi.session }] } })
   await pi.pass([user("one")])
-  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status")
 })
 
 test("the line shows the open session, and no other", async (t) => {
@@ -35,7 +35,7 @@ test("the line shows the open session, and no other", async (t) => {
   instance.changed({ ...status, session: pi.session })
   instance.changed({ ...status, session: pi.session, harness: "opencode", panel: { ...status.panel!, line: "of another harness" } })
   instance.changed({ ...status, session: "another", panel: { ...status.panel!, line: "of another session" } })
-  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status")
 })
 
 test("the warnings of the host are shown once, in one notice", async (t) => {

@@ -186,7 +186,7 @@ function bustLine(b) {
     if (!b.pieces.length) return [told(b.facts), diffOf(b.request)]
     const rows = b.pieces.map((p) => element("tr", {}, element("td", { className: "unit" }, p.name), element("td", { className: "n" }, p.tokens), element("td", { className: "rule wide" }, p.rule ?? ""), element("td", { className: "wide" }, p.now), keepCell(p)))
     if (b.more) rows.push(element("tr", {}, element("td", { colSpan: 5 }, `and ${b.more} smaller pieces with ${b.moreTokens} tokens`)))
-    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "rule"], ["wide", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
+    const head = [["", "taken piece"], ["n", "tokens"], ["wide", "why"], ["wide", "what stands there now"], ["", element("span", { className: "hidden" }, "actions")]].map(([className, text]) => element("th", { className }, text))
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))
     return [told(b.facts), element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Pieces that request ${b.request} has taken` }, table), diffOf(b.request)]
   }, b.request)

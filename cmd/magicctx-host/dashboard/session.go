@@ -284,7 +284,7 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 		say("messages", fmt.Sprintf("%s, %s tokens. %s", which, format.Tokens(rm.Tokens), standing(first, rm.Through, summaries)))
 	}
 	if len(taken) > 0 {
-		say("pieces", "tokens by rule: "+strings.Join(taken, ", "))
+		say("pieces", "tokens: "+strings.Join(taken, ", "))
 	}
 	if len(pieces) == 0 && len(removals[pass]) == 0 {
 		say("taken", "nothing")

@@ -105,11 +105,11 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 			{"why", "after a pause longer than the cache lives"},
 			{"messages", `1-2, 2.4k tokens. Now summarised in "Night" (1-2).`},
 		}},
-		{Request: 2, At: storetest.Now + 2, Cause: "threshold", Size: "61k → 32k tokens", MoreTokens: "0", Facts: []fact{
+		{Request: 2, At: storetest.Now + 2, Cause: "getting full", Size: "61k → 32k tokens", MoreTokens: "0", Facts: []fact{
 			{"why", "because the prompt had reached the threshold"},
 			{"price", "re-sends 12.9k, removes 29k, pays off in 3 requests, about 41 to come"},
 			{"provider", "read 20k of 32k tokens from its cache; the prompt cost about $0.05"},
-			{"pieces", "tokens by rule: old tool output 3k"},
+			{"pieces", "tokens: old tool output 3k"},
 		}, Pieces: []piece{{Tag: 2, Name: "§2§ read src/zebra.go", Tokens: "3k", Rule: "old tool output", Now: "[dropped §2§] stands in its place, or nothing if the whole call is old."}}},
 	}))
 	if _, body := s.api("GET", "/api/sessions", ""); !strings.Contains(body, `"title":"Zebras <b>"`) {

@@ -9,12 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 type bustRow struct {
-	Index, Pass           int
-	Verdict, Cause, Class string
+	Index, Pass  int
+	Cause, Class string
 	// Taken says how much the bust removed, and Result whether it paid off. Paid decides the colour of Result.
 	Taken, Result string
 	Paid          bool
@@ -35,7 +36,7 @@ type unitRow struct {
 
 func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.Outcome) bustRow {
 	p := passes[index]
-	row := bustRow{Index: index, Pass: p.Pass, Verdict: verdictOf(p), Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
+	row := bustRow{Index: index, Pass: p.Pass, Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
 	row.Result = resultOf(o)
 	row.Facts = factsOf(p, o)
 	all := slices.Clone(p.Taken)
@@ -47,7 +48,7 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 			continue
 		}
 		unit := clean(cmp.Or(t.Tool, t.Unit))
-		row.Units = append(row.Units, unitRow{t.Tag, unit, clean(t.Label), editName(t.Edit), clean(t.Rule), t.Tokens})
+		row.Units = append(row.Units, unitRow{t.Tag, unit, clean(t.Label), editName(t.Edit), clean(words.RuleName(t.Rule)), t.Tokens})
 	}
 	return row
 }
@@ -56,7 +57,7 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	var parts []string
 	if n := unitsOf(passes[index].Taken); n > 0 {
-		parts = append(parts, format.Count(n, "unit"))
+		parts = append(parts, format.Count(n, "piece"))
 	}
 	before := 0
 	if index > 0 {
@@ -121,7 +122,7 @@ func factsOf(p *replay.Pass, o replay.Outcome) []fact {
 
 var editNames = map[string]string{
 	"clamp": "arguments cut", "skeleton": "result dropped", "drop": "dropped", "strip": "reminders out",
-	"compress": "shortened", "unthink": "reasoning out", "shell": "empty message out",
+	"compress": "shortened", "unthink": "thinking out", "shell": "empty message out",
 }
 
 func editName(kind string) string { return cmp.Or(editNames[kind], clean(kind)) }

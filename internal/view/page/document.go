@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// The output of --json has all rows, and all units of a bust.
+	// The output of --json has all rows, and all pieces of a bust.
 	maxRows     = 200
 	maxUnits    = 40
 	slowestRows = 8
@@ -220,7 +220,7 @@ func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 	var rows []findingRow
 	for _, b := range s.Busts {
 		if b.Cause == pipeline.BustUnexplained {
-			rows = append(rows, findingRow{b.Pass, "unexplained bust", string(b.Verdict), "", anchors[b.Pass]})
+			rows = append(rows, findingRow{b.Pass, "unexplained bust", "", "", anchors[b.Pass]})
 		}
 	}
 	for _, f := range s.InvariantViolations {
@@ -263,12 +263,7 @@ func why(p *replay.Pass) string {
 	return cause
 }
 
-func causeOf(p *replay.Pass) string {
-	if p.Bust {
-		return "bust: " + clean(report.CauseOf(p))
-	}
-	return clean(report.CauseOf(p))
-}
+func causeOf(p *replay.Pass) string { return clean(report.CauseOf(p)) }
 
 // clean removes unprintable characters from a name of the trace, and shortens a long name. The template escapes it.
 func clean(name string) string {
@@ -279,4 +274,4 @@ func clean(name string) string {
 	return name
 }
 
-func verdictOf(p *replay.Pass) string { return clean(report.VerdictOf(p)) }
+func cacheOf(p *replay.Pass) string { return "cache " + report.CacheOf(p) }

@@ -240,7 +240,7 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
 	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 requests, about 41 to come"
-	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: threshold, ` + note + `"`} {
+	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"cache rebuilt, getting full, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -309,7 +309,7 @@ func TestMoneyGridHasRoundAmounts(t *testing.T) {
 	}
 }
 
-// A click on a bust shows its removed units, the largest first, its cost, its gain and its outcome.
+// A click on a bust shows its removed pieces, the largest first, its cost, its gain and its outcome.
 func TestBustShowsItsDetails(t *testing.T) {
 	bust := passOf(10, 20, 30)
 	bust.Bust, bust.BustCause, bust.Verdict = true, "pressure", schema.Soft
@@ -323,10 +323,10 @@ func TestBustShowsItsDetails(t *testing.T) {
 	got := page(t, s, "a")
 	at := 0
 	for _, want := range []string{
-		`<details data-bust="1">`, "request 2", "threshold", "2 units, 28.7k tokens went", `class="result paid">paid off at request 54`,
+		`<details data-bust="1">`, "request 2", "getting full", "2 pieces, 28.7k tokens went", `class="result paid">paid off at request 54`,
 		"$0.054, for 15.8k tokens", "$2.26 by the end of the trace, for 28.7k tokens", "from request 54 on", "the prompt of request 60 would have exceeded the window",
-		"§7§", "<bdi>read</bdi></b> <bdi>src/a.go</bdi>", "2.3k", "tool reclaim", "result dropped",
-		"§3§", "<bdi>text</bdi></b> <bdi>Look at the ledger</bdi>", "queued drops", "empty message out", "</details>",
+		"§7§", "<bdi>read</bdi></b> <bdi>src/a.go</bdi>", "2.3k", "old tool output", "result dropped",
+		"§3§", "<bdi>text</bdi></b> <bdi>Look at the ledger</bdi>", "marked by the model", "empty message out", "</details>",
 	} {
 		n := strings.Index(got[at:], want)
 		if n < 0 {
@@ -347,7 +347,7 @@ func TestUnitsOfABustAreBounded(t *testing.T) {
 		bust.Taken = append(bust.Taken, replay.Taken{Tag: i + 1, Unit: "text", Label: strings.Repeat("x", 10_000), Tokens: i})
 	}
 	got := page(t, summaryOf(bust), "a")
-	if n := strings.Count(got, `<td class="unit">`); n != maxUnits || !strings.Contains(got, "and 1 smaller edit, see") {
+	if n := strings.Count(got, `<td class="unit">`); n != maxUnits || !strings.Contains(got, "and 1 smaller piece, see") {
 		t.Errorf("%d units are shown, want %d", n, maxUnits)
 	}
 	if n := strings.Count(got, "x"); n > 2*maxUnits*maxName {

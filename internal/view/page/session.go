@@ -99,7 +99,7 @@ type historyRow struct {
 type slowRow struct {
 	Index, Pass         int
 	HostMS, CallMS      float64
-	Verdict, Why        string
+	Cache, Why          string
 	Messages, WireToken int
 	Share               float64
 }
@@ -264,7 +264,7 @@ func slowest(passes []*replay.Pass) []slowRow {
 	for _, i := range order[:min(len(order), slowestRows)] {
 		p := passes[i]
 		rows = append(rows, slowRow{
-			i, p.Pass, p.HostMS, p.CallMS, verdictOf(p), causeOf(p), p.Messages, p.WireTokens,
+			i, p.Pass, p.HostMS, p.CallMS, cacheOf(p), causeOf(p), p.Messages, p.WireTokens,
 			p.HostMS / math.Max(passes[order[0]].HostMS, 1e-9),
 		})
 	}
@@ -272,7 +272,7 @@ func slowest(passes []*replay.Pass) []slowRow {
 }
 
 func headline(p *replay.Pass) string {
-	line := fmt.Sprintf("request %d, %s", p.Pass, verdictOf(p))
+	line := fmt.Sprintf("request %d, %s", p.Pass, cacheOf(p))
 	if w := why(p); w != "" {
 		line += ", " + w
 	}
@@ -304,7 +304,7 @@ func dataOf(passes []*replay.Pass, c columns) passData {
 	for i, p := range passes {
 		cost, plainCost = cost+p.Bill, plainCost+p.RawBill
 		d.Cost, d.PlainCost = append(d.Cost, math.Round(cost*1e4)/1e4), append(d.PlainCost, math.Round(plainCost*1e4)/1e4)
-		head := verdictOf(p)
+		head := cacheOf(p)
 		if w := why(p); w != "" {
 			head += ", " + w
 		}

@@ -21,13 +21,16 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// VerdictOf returns the verdict of a pass. If a steady pass is a bust, for example because the harness has
-// changed sent messages, it returns "bust".
-func VerdictOf(p *replay.Pass) string {
-	if p.Bust && p.Verdict == schema.Steady {
-		return "bust"
+// CacheOf returns what the request has done to the provider's cache: "kept", "rebuilt" by a bust, or "new" for the first
+// one. A steady pass can be a bust, for example because the harness has changed sent messages.
+func CacheOf(p *replay.Pass) string {
+	switch {
+	case p.Bust:
+		return "rebuilt"
+	case p.Verdict == schema.Hard:
+		return "new"
 	}
-	return format.Clean(string(p.Verdict))
+	return "kept"
 }
 
 // CauseOf returns the cause of a pass in the words of the status.

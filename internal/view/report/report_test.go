@@ -56,7 +56,7 @@ func TestColumnsOfTheTimelineAreAligned(t *testing.T) {
 		for range before {
 			passes = append(passes, passOf(10, 20, 30))
 		}
-		_, table, _ := strings.Cut(printed(t, summaryOf(passes...)), "request verdict ")
+		_, table, _ := strings.Cut(printed(t, summaryOf(passes...)), "request cache   ")
 		table, _, _ = strings.Cut(table, "\n\n")
 		_, rows, _ := strings.Cut(table, "\n")
 		width := strings.Index(rows, "\n")
@@ -236,9 +236,9 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	const red, off = "\x1b[31m", "\x1b[0m"
 	for _, want := range []string{
 		red + "3 of 9 requests exceeded the window;",
-		red + "    4-5 steady  2 requests ",
+		red + "    4-5 kept    2 requests ",
 		red + "      exceeds the window: 70,500 of 64,000 tokens" + off,
-		red + "      9 steady ",
+		red + "      9 kept   ",
 		red + "      exceeds the window: 64,010 of 64,000 tokens" + off,
 		red + "0 unexplained busts, 0 broken invariants, 0 validator hits, 3 overflows" + off,
 		red + "  requests 4-5: the prompts exceed the window, up to 70,500 of 64,000 tokens" + off,
@@ -284,8 +284,8 @@ func TestReportTellsTheHistory(t *testing.T) {
 	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
 	out := printed(t, summaryOf(passes...))
 	for _, want := range []string{
-		"\n      4 steady", "\n      summarised: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
-		"\n      7 steady", "\n      the summaries in the prompt were written anew after a pause longer than\n      the cache lives: 9k written (summaries 6k, memories 900), 300 added since\n",
+		"\n      4 kept", "\n      summarised: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
+		"\n      7 kept", "\n      the summaries in the prompt were written anew after a pause longer than\n      the cache lives: 9k written (summaries 6k, memories 900), 300 added since\n",
 		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 requests to be summarised;",
 		"\nthe summaries in the prompt were written anew 1 time: after a pause 1\n1 run of the historian\n", "guidance 700, summarised history 9.3k,",
 	} {
@@ -319,21 +319,21 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 
 // A trace holds every session of its harness process. Figures over several sessions would describe none of
 // them. The bug: a replay said "force" where the status said "85% full". It also called a request without new
-// edits "steady", although the request was a bust, because the harness had changed sent messages.
+// edits uneventful, although the request was a bust, because the harness had changed sent messages.
 func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	steady := func(cause, bust string) *replay.Pass {
 		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}
 	}
 	for _, test := range []struct {
-		pass           *replay.Pass
-		verdict, cause string
+		pass         *replay.Pass
+		cache, cause string
 	}{
-		{&replay.Pass{Verdict: schema.Soft, Cause: "force", Bust: true, BustCause: "force"}, "soft", "85% full"},
-		{steady("", "transcript-changed"), "bust", "harness's change"},
-		{steady("mid-turn", ""), "steady", "inside a turn"},
+		{&replay.Pass{Verdict: schema.Soft, Cause: "force", Bust: true, BustCause: "force"}, "rebuilt", "85% full"},
+		{steady("", "transcript-changed"), "rebuilt", "harness's change"},
+		{steady("mid-turn", ""), "kept", "inside a turn"},
 	} {
-		if verdict, cause := VerdictOf(test.pass), CauseOf(test.pass); verdict != test.verdict || cause != test.cause {
-			t.Errorf("%q, %q, want %q, %q", verdict, cause, test.verdict, test.cause)
+		if cache, cause := CacheOf(test.pass), CauseOf(test.pass); cache != test.cache || cause != test.cause {
+			t.Errorf("%q, %q, want %q, %q", cache, cause, test.cache, test.cause)
 		}
 	}
 }
@@ -357,7 +357,7 @@ func TestEachSessionIsToldByItself(t *testing.T) {
 		{first, "3 requests needed at most 22k"},
 		{first, "3 requests over"},
 		{second, "2 requests needed at most 3k"},
-		{second, "4 soft    threshold"},
+		{second, "4 rebuilt getting full"},
 		{second, "1 bust"},
 		{together, "5 requests over"},
 		{together, "0 unexplained busts"},

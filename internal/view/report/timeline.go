@@ -18,7 +18,7 @@ func (p *printer) timeline(s replay.Summary, all bool) {
 	isOver := func(q *replay.Pass) bool { return overflows[q.Pass].Pass != 0 }
 	rows := rowsOf(s.Detail, all, isOver)
 	p.layout(rows)
-	fmt.Fprintln(p.w, p.Paint(view.Faint, p.row("request", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
+	fmt.Fprintln(p.w, p.Paint(view.Faint, p.row("request", "cache", "cause", "kept", "read", "written", "fresh", "host ms")))
 	for _, row := range rows {
 		over := isOver(row[0])
 		if len(row) > 1 {
@@ -56,8 +56,8 @@ func (p *printer) layout(rows [][]*replay.Pass) {
 	p.causeWidth = min(mostCause, both-p.spanWidth)
 }
 
-func (p *printer) row(span, verdict, cause, kept, read, written, fresh, ms string) string {
-	return fmt.Sprintf("%*s %-7s %-*s %8s %8s %8s %8s %7s", p.spanWidth, span, verdict, p.causeWidth, cause, kept, read, written, fresh, ms)
+func (p *printer) row(span, cache, cause, kept, read, written, fresh, ms string) string {
+	return fmt.Sprintf("%*s %-7s %-*s %8s %8s %8s %8s %7s", p.spanWidth, span, cache, p.causeWidth, cause, kept, read, written, fresh, ms)
 }
 
 // span names the passes of a row, for example "7" or "121-151".
@@ -86,7 +86,7 @@ func (p *printer) overflow(passes []*replay.Pass, overflows map[int]replay.Overf
 }
 
 func (p *printer) pass(q *replay.Pass, isOver bool) {
-	line := p.row(span([]*replay.Pass{q}), VerdictOf(q), CauseOf(q),
+	line := p.row(span([]*replay.Pass{q}), CacheOf(q), CauseOf(q),
 		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), milliseconds(q.HostMS))
 	switch {
 	case isOver, q.Bust && q.BustCause == "unexplained":
@@ -123,6 +123,6 @@ func (p *printer) run(passes []*replay.Pass, isOver bool) {
 		sum = sum.Plus(q.Tokens)
 		slowest = max(slowest, q.HostMS)
 	}
-	fmt.Fprintln(p.w, p.Paint(colour, p.row(span(passes), "steady", format.Count(len(passes), "request"), "all",
+	fmt.Fprintln(p.w, p.Paint(colour, p.row(span(passes), "kept", format.Count(len(passes), "request"), "all",
 		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), milliseconds(slowest))))
 }

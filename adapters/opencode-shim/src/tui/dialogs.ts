@@ -1,5 +1,5 @@
 import type { Choice, Dialogs } from "@magicctx/shim-core"
-import type { Colours } from "./panels.ts"
+import { wrapped, type Colours } from "./panels.ts"
 import type { Solid } from "./solid.ts"
 
 /** The dialogs in this file use these functions. The halves for OpenCode 1 and 2 implement them. */
@@ -8,8 +8,7 @@ export interface Stack {
   show(render: () => unknown, closed: () => void): void
   makeLarge(): void
   clear(): void
-  /** The rows of the screen. */
-  height(): number
+  size(): { readonly width: number; readonly height: number }
   colours(): Colours
 }
 
@@ -66,9 +65,10 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   }
   const render = () => {
     const { text, muted } = stack.colours()
-    const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(stack.height() * share) - aroundRows) })
+    const { width, height } = stack.size()
+    const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(height * share) - aroundRows) })
     const page = make("box", { paddingRight: barColumns })
-    insertNode(page, make("text", { content: message, fg: text, wrapMode: "word" }))
+    insertNode(page, make("text", { content: wrapped(message, Math.min(width, mostColumns) - aroundColumns), fg: text, wrapMode: "word" }))
     insertNode(scroll, page)
     const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
     insertNode(all, make("text", { content: title, fg: text }))
@@ -91,6 +91,10 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
+
+/** OpenCode's large dialog fills a screen of mostColumns columns. Text has aroundColumns columns less. */
+const mostColumns = 82
+const aroundColumns = 8
 
 /** Columns without text at the right side, because OpenCode draws the scroll bar over the text. */
 const barColumns = 2

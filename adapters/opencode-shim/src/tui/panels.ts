@@ -77,7 +77,7 @@ export class Panels {
 
   private rows({ panel, note }: View): Element[] {
     const rows: Element[] = []
-    if (note) rows.push(this.text(() => note, ({ notice = usual.notice }) => notice, { wrapMode: "word" }))
+    if (note) rows.push(this.text(() => wrapped(note, barColumns), ({ notice = usual.notice }) => notice, { wrapMode: "word" }))
     if (!panel) return rows
     rows.push(this.text(() => "magicctx", ({ text }) => text, { attributes: bold }))
     rows.push(this.text(() => panel.size, ({ muted }) => muted))
@@ -96,7 +96,7 @@ export class Panels {
     for (const { label, text, tone } of panel.facts) {
       rows.push(this.row([
         this.text(() => label, ({ muted }) => muted, { width: labelColumns, flexShrink: 0 }),
-        this.text(() => text, (colours) => (tone ? (colours[tone] ?? usual[tone]) : colours.text), { flexGrow: 1, flexShrink: 1, minWidth: 0, wrapMode: "word" }),
+        this.text(() => wrapped(text, barColumns - labelColumns), (colours) => (tone ? (colours[tone] ?? usual[tone]) : colours.text), { flexGrow: 1, flexShrink: 1, minWidth: 0, wrapMode: "word" }),
       ]))
     }
     return rows
@@ -119,6 +119,9 @@ export class Panels {
     return text
   }
 }
+
+/** Breaks lines at blanks. OpenCode also breaks a longer line after the dot in "6.8k". */
+export const wrapped = (text: string, columns: number) => text.replace(new RegExp(`(?!.{1,${columns}}$)(.{1,${columns}}) `, "gm"), "$1\n")
 
 function lookOf(source: string): { cell: string; colour: string } {
   return looks[source] ?? unknownLook

@@ -141,7 +141,7 @@ export interface ToolRegistration {
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
-  readonly renderer: { readonly height: number }
+  readonly renderer: { readonly width: number; readonly height: number }
   readonly ui: {
     toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
     readonly dialog: {

@@ -11,6 +11,8 @@ const harness = "opencode"
 /** This position is between OpenCode's sections about the context and about the language servers. */
 const order = 150
 const followMS = 2_000
+/** On a wider terminal, OpenCode shows its sidebar, and the panel in it. */
+const hasRoom = (columns: number) => columns >= 112 && columns <= 120
 
 const commands = [
   { name: "ctx-menu", title: "magicctx: status, search, memories, what was taken out" },
@@ -52,7 +54,7 @@ class Half {
     show: (render, closed) => this.api.ui.dialog.replace(render, closed),
     makeLarge: () => this.api.ui.dialog.setSize("large"),
     clear: () => this.api.ui.dialog.clear(),
-    height: () => this.api.renderer.height,
+    size: () => this.api.renderer,
     colours: (): Colours => {
       const { text, textMuted: muted, warning: notice, error: alarm, success: work } = this.api.theme.current
       return { text, muted, notice, alarm, work }
@@ -90,7 +92,8 @@ class Half {
       order,
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
-        session_prompt_right: shown((session) => panels.line(session, ({ brief }) => brief)),
+        // The line stands beside the names of agent and model.
+        session_prompt_right: shown((session) => panels.line(session, ({ brief, line }) => (hasRoom(api.renderer.width) ? line.replace("magicctx ", "") : brief))),
       },
     })
   }

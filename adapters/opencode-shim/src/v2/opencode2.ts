@@ -223,7 +223,7 @@ export interface TerminalContext {
     readonly location: { default(): { readonly directory: string } }
   }
   readonly theme?: { readonly text: { readonly base: unknown; readonly muted: unknown } }
-  readonly renderer?: { readonly height: number }
+  readonly renderer?: { readonly width: number; readonly height: number }
   readonly keymap: { layer(factory: () => KeymapLayer): void }
   readonly ui: {
     readonly toast?: { show(options: ToastOptions): void }

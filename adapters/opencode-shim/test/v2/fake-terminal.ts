@@ -85,7 +85,7 @@ export class FakeTerminal {
         location: { default: () => ({ directory }) },
       },
       theme: { text: { base: "white", muted: "grey" } },
-      renderer: { height: 40 },
+      renderer: { width: 80, height: 40 },
       keymap: { layer: (factory) => factory().commands.forEach((command) => this.commands.set(command.slash.name, command)) },
       ui: {
         toast: { show: (options) => void this.toasts.push(options) },

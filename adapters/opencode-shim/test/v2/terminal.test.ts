@@ -112,7 +112,7 @@ test("trouble from before the terminal opened is shown, and the line says it", a
 
 test("line and sidebar show the session's panel, and follow it", async (t) => {
   const { terminal, received, opencode } = await open(t)
-  await until(() => terminal.line === "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold")
+  await until(() => terminal.line === "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status")
   assert.equal(terminal.footers.get("s")!.fg, "grey")
   assert.deepEqual([terminal.sidebar[0], terminal.sidebar.at(-1)], ["magicctx", "cache hits|93%"])
   assert.deepEqual(received.length && fake.received("session/subscribe").at(-1)!.params, { harness: "opencode2", session: "s" })

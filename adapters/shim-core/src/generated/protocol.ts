@@ -632,7 +632,7 @@ export interface LastBust {
   at: number
   /**
    * cause is the reason for the bust, for example "pressure". Words names it for a person, for example
-   * "threshold".
+   * "getting full".
    */
   cause: string
   words: string
@@ -735,8 +735,8 @@ export interface Page {
  */
 export interface Panel {
   /**
-   * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · cache 93% · last bust:
-   * threshold". Brief has at most 40 columns, for example "45% of 200k · cache 93%".
+   * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50
+   * … /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
    */
   line: string
   brief: string
@@ -759,7 +759,7 @@ export interface Panel {
   widget?: string[]
 }
 
-/** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, threshold". */
+/** A PanelFact is one thing to know about a session, for example "last bust" with "14:32, getting full". */
 export interface PanelFact {
   label: string
   text: string

@@ -218,7 +218,7 @@ export const hostCalls: HostCalls = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
-      "words": "threshold",
+      "words": "getting full",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
@@ -414,8 +414,8 @@ export const hostCalls: HostCalls = {
     "memories": 12,
     "notes": 3,
     "panel": {
-      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-      "brief": "45% of 200k · cache 93%",
+      "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+      "brief": "45% · 7 taken out … /ctx-status",
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {
@@ -662,7 +662,7 @@ export const hostCalls: HostCalls = {
           "pass": 40,
           "at": 1770000000000,
           "cause": "pressure",
-          "words": "threshold",
+          "words": "getting full",
           "removed": 25000,
           "resent": 30000,
           "cost": 0.15
@@ -858,8 +858,8 @@ export const hostCalls: HostCalls = {
         "memories": 12,
         "notes": 3,
         "panel": {
-          "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-          "brief": "45% of 200k · cache 93%",
+          "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+          "brief": "45% · 7 taken out … /ctx-status",
           "size": "90k of 200k tokens (45%)",
           "parts": [
             {
@@ -1139,7 +1139,7 @@ export const shimNotifications: ShimNotifications = {
       "pass": 40,
       "at": 1770000000000,
       "cause": "pressure",
-      "words": "threshold",
+      "words": "getting full",
       "removed": 25000,
       "resent": 30000,
       "cost": 0.15
@@ -1335,8 +1335,8 @@ export const shimNotifications: ShimNotifications = {
     "memories": 12,
     "notes": 3,
     "panel": {
-      "line": "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: threshold",
-      "brief": "45% of 200k · cache 93%",
+      "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
+      "brief": "45% · 7 taken out … /ctx-status",
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {

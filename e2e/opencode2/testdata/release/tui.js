@@ -46,7 +46,7 @@ export default {
       queueMicrotask(() =>
         half.setup({
           ...ctx,
-          renderer: { height: 20 }, // a small terminal, so that a long answer must scroll
+          renderer: { width: 80, height: 20 }, // a small terminal, so that a long answer must scroll
           client: { rpc },
           data: { ...ctx.data, on },
           keymap: { layer: (factory) => runWithOwner(owner, () => ctx.keymap.layer(factory)) },

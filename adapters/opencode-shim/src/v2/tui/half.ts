@@ -10,8 +10,8 @@ import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** If this version of OpenCode has no dialogs, a toast shows the answer to a command for this time. */
 const answerMS = 60_000
-/** The assumed height of the terminal, if this version of OpenCode does not report it. */
-const usualRows = 24
+/** The assumed size of the terminal, if this version of OpenCode does not report it. */
+const usualSize = { width: 80, height: 24 }
 
 /** Starts the half for a terminal of OpenCode 2. It never throws, and leaves out features that this version lacks. */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
@@ -45,7 +45,7 @@ class Half {
     show: (render, closed) => this.ctx.ui.dialog!.show(render, closed),
     makeLarge: () => this.ctx.ui.dialog!.set({ size: "large" }),
     clear: () => this.ctx.ui.dialog!.clear(),
-    height: () => this.ctx.renderer?.height ?? usualRows,
+    size: () => this.ctx.renderer ?? usualSize,
     colours: () => ({ text: this.ctx.theme?.text?.base, muted: this.ctx.theme?.text?.muted }),
   }
 
