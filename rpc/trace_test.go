@@ -168,7 +168,7 @@ func TestForeignTraceIsRefused(t *testing.T) {
 	}
 }
 
-// The sidebar of OpenCode sends no request, so its trace could not be replayed.
+// The sidebar of OpenCode sends no requests of a session, so its trace could not be replayed.
 func TestViewIsNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, clock.NewManual(1), newRig(t, nil).server.log)
