@@ -74,7 +74,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session, which is zero without compartments.
+// History returns the overview of one session. If the session has no compartments, the overview is zero.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -92,7 +92,7 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 	return rows, nil
 }
 
-// Snapshot returns the frozen state of a session. It is empty if the database does not know the session.
+// Snapshot returns the frozen state of a session. If the session is unknown, the snapshot is empty.
 func (b *Browser) Snapshot(key Key) (snap Snapshot, err error) {
 	snap, _, err = readSnapshot(b.conn, key)
 	return snap, err

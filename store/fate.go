@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving is the pass that removed content from the wire. At is 0 and Cause is "" if the journal no longer has the
-// pass.
+// A Leaving is the pass that removed content from the wire. If the journal no longer has the pass, At is 0 and Cause is
+// "".
 type Leaving struct {
 	Pass  int
 	At    int64 // Unix ms

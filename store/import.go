@@ -25,8 +25,8 @@ type Import struct {
 // errRehearsed rolls a rehearsal back.
 var errRehearsed = errors.New("rehearsed")
 
-// RunImport calls do in one transaction on the database in dir, which a host may have open. A rehearsal takes the
-// changes back. See file.Edit for the errors.
+// RunImport calls do in one transaction on the database in dir, which a host may have open. If isRehearsal is true, the
+// changes are rolled back. See file.Edit for the errors.
 func RunImport(ctx context.Context, dir string, now int64, isRehearsal bool, do func(*Import) error) error {
 	err := database.Edit(ctx, dir, func(tx *database.Tx) error {
 		err := do(&Import{memories.Editing(tx, now), tx, now})

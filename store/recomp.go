@@ -56,7 +56,7 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 	return nil
 }
 
-// Staged returns the unfinished recomp of a session. found is false without one.
+// Staged returns the unfinished recomp of a session. If there is none, found is false.
 func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `

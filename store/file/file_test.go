@@ -99,7 +99,7 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-// Only the file's owner may decide about a database that no release can read.
+// No release can read such a database, so only its owner may decide about it.
 func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	path := PathIn(dir)
@@ -280,7 +280,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// SQLite finds nothing wrong with these files. The bug: each pass on them failed.
+// Fixed bug: SQLite finds nothing wrong with these files, but each pass on them failed.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",

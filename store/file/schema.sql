@@ -1,5 +1,5 @@
--- The schema of the database. docs/database.md says what a row of each table is. The database keeps the text of these
--- statements, comments within them included, and a host recognises its schema by this text.
+-- The schema of the database. docs/database.md describes the rows of each table. The database stores the text of these
+-- statements, with the comments inside them, and a host recognises its schema by this text.
 
 CREATE TABLE sessions (
 	harness           TEXT    NOT NULL,
@@ -503,7 +503,7 @@ CREATE TABLE agent_runs (
 
 CREATE INDEX agent_runs_of_session ON agent_runs (harness, session_id);
 
--- One question of an agent to a model. It stays when its session is deleted, because the money is spent.
+-- One question of an agent to a model. If its session is deleted, the row stays, because the money is spent.
 CREATE TABLE agent_calls (
 	id            INTEGER PRIMARY KEY,
 	at            INTEGER NOT NULL,

@@ -39,7 +39,7 @@ type Chunk struct {
 	// Status is the exit status of a command, or nil.
 	Status *int
 	Text   string
-	// Context is a part of the message before the chunk. Searches find the chunk by it.
+	// Context is a part of the message before the chunk. Searches also find the chunk by the words in Context.
 	Context string
 }
 

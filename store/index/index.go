@@ -139,7 +139,7 @@ func (x *Index) hide() error {
 	return nil
 }
 
-// In a write transaction, only one of two processes creates the tables.
+// prepareSchema uses a write transaction, so that only one of two processes creates the tables.
 func (x *Index) prepareSchema() (err error) {
 	tx, err := x.conn.BeginImmediate()
 	if err != nil {

@@ -60,12 +60,12 @@ type State struct {
 	// Through and Tail are the ordinal and the key of the newest message that was read. Through may be 0.
 	Through int
 	Tail    string
-	// Stamp is the state of the session's source when the session was read to its end. Before, it is "".
+	// Stamp is the state of the session's source when the session was read to its end. Until that time, it is "".
 	Stamp string
 }
 
-// Session stores a session. In another project, the whole session counts as unread, because the terms of its chunks
-// name the project.
+// Session stores a session. If the session has moved to another project, it is unread again, because the terms of its
+// chunks name the project.
 func (tx *Tx) Session(s Session) (state State, err error) {
 	project, err := tx.project(s.Project)
 	if err != nil {
@@ -179,7 +179,7 @@ func (tx *Tx) addTerms(text string) {
 	})
 }
 
-// isSame means that the stored message is the same, so its chunks stay.
+// If the stored message is the same, isSame is true and its chunks stay.
 func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	var rows []int64
 	isSame = len(m.Chunks) > 0

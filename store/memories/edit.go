@@ -52,8 +52,8 @@ var (
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because facts of
-// the historian in another database may be longer.
+// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because the
+// historian's facts in another database may be longer.
 const (
 	maxContent  = 1_000
 	maxImported = 10_000
@@ -94,15 +94,15 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects for "", by project and id. all includes memories that are
-// inactive, or expired at the time at (Unix ms).
+// All returns the memories of a project, or of all projects if project is "", by project and id. If all is true, it
+// includes memories that are inactive or have expired at the time at (Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
-// Visible returns the memories that a session of a project may see at the time at (Unix ms), by id. 0 includes
-// expired memories.
+// Visible returns the memories that a session of a project may see at the time at (Unix ms), by id. If at is 0, it
+// includes expired memories.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
@@ -170,8 +170,8 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	return m, outcome, err
 }
 
-// Import stores memories of another database, with their status. project, if not "", becomes their project. A stored
-// memory with the same content stays. added are the new memories.
+// Import stores memories of another database, with their status. If project is not "", it becomes their project. A
+// stored memory with the same content stays. added are the new memories.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		if m.Project != chronicle.UserProject { // memories about the user belong to no project
@@ -223,7 +223,7 @@ func isProject(text string) bool {
 	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
 }
 
-// Only models have a limit: for them, checkRoom may fail with ErrFull.
+// If a model stores too many memories, checkRoom fails with ErrFull. The user has no such limit.
 func (e *Editor) checkRoom(m chronicle.Memory) error {
 	if m.Source == chronicle.FromUser {
 		return nil
@@ -403,8 +403,8 @@ func unique(ids []int64) (once []int64) {
 	return once
 }
 
-// Merge replaces at least two active memories of a project with one memory of the same meaning, m. If m has no
-// category, all must have the same. If one already has the content of m, it stays.
+// Merge replaces at least two active memories of a project with the memory m of the same meaning. If m has no category,
+// the replaced memories must have the same category. If one of them already has the content of m, it stays.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")

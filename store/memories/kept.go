@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, together with the number of this process's writes. At the same moment, an
-// earlier value counts as current. So a write of another process is noticed only in the next second.
+// A moment is a time in Unix seconds, together with the number of this process's writes. A value that was read at the
+// same moment is still current. So a write of another process is noticed only in the next second.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }

@@ -35,8 +35,8 @@ func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
 
-// Observe stores the observations of a session. After enough different sessions, an observation becomes a memory of
-// the user, unless the user has archived it.
+// Observe stores the observations of a session. If enough different sessions have made the same observation, it becomes
+// a memory of the user. A memory that the user has archived stays archived.
 func Observe(tx *database.Tx, all []chronicle.Observation, threshold int, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	for i, o := range all {

@@ -147,7 +147,7 @@ type view struct {
 	memory int64
 }
 
-// reshare logs which memories projects now see or no longer see, so that open sessions learn of the change.
+// reshare logs which memories projects now see or no longer see because of change, so that open sessions notice it.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {

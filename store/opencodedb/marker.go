@@ -15,11 +15,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// By this provider of a marker's summary, the host recognises its markers, even in a copy of a session.
+// By this provider in a summary, the host recognises its own markers, even in a copy of a session.
 const Provider = "magicctx"
 
-// Placeholder is the text of a marker's summary. A constant text gives a marker that is set again the same rows. The
-// model reads it only while no host is running.
+// Placeholder is the text of a marker's summary. The text is constant, so that a marker that is set again has the same
+// rows. The model reads the text only while no host is running.
 const Placeholder = "The conversation up to here is summarised by magicctx, which is not running now."
 
 // newestMigration is the newest migration of OpenCode 1.18.33.
@@ -37,8 +37,8 @@ var (
 	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
-// A Marker names the rows of a compaction marker. Because of them, OpenCode's array begins with the boundary, a
-// prompt of the user.
+// A Marker names the rows of a compaction marker. They make OpenCode's array begin with the boundary, a prompt of the
+// user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`

@@ -28,7 +28,7 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep stores since when (Unix ms) the user keeps these units, 0 for no longer. Kept units lose their queued drops.
+// Keep stores since when (Unix ms) the user keeps these units. 0 means no longer. Kept units lose their queued drops.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {

@@ -137,8 +137,8 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls row for each row of a table, until row fails. A missing column is NULL. rest ends the query, for example
-// "ORDER BY id".
+// Each calls row for each row of a table, until row fails. If a column is missing, its value is NULL. rest is added to
+// the query, for example "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil
