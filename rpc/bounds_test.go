@@ -101,7 +101,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A frame without memory is refused, and the connection goes on.
+// If there is no memory for a frame, the frame is refused, and the connection goes on.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {

@@ -35,10 +35,10 @@ type conn struct {
 
 	// quick holds a token for each running call that bypasses the lanes, such as status.
 	quick chan struct{}
-	// free passes the key of a lane to a worker that waits for one. freeWorkers counts these workers.
+	// inLanes holds a token for each running call of this connection in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
-	// free gives a lane to one of the freeWorkers.
+	// free passes the key of a lane to a waiting worker. freeWorkers counts the waiting workers.
 	free        chan laneKey
 	freeWorkers atomic.Int32
 
@@ -133,7 +133,7 @@ func rawParams(req *jsonrpc2.Request) json.Value {
 	return json.Value(*req.Params)
 }
 
-// Without memory for the attachment, the error answers the request.
+// If there was no memory for the attachment, the error is the answer to the request.
 func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	for _, f := range req.ExtraFields {
 		switch f.Name {
@@ -215,7 +215,7 @@ func (c *conn) submit(key laneKey, cl *call) error {
 	return nil
 }
 
-// The caller must end every registered call with end.
+// begin registers a call. The caller must later call end.
 func (c *conn) begin(cl *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An error may bring a protocol code, for example schema.CodeResync.
+// An error of type coded has a protocol code, for example schema.CodeResync.
 type coded interface{ RPCCode() int }
 
 type requestError struct {

@@ -18,7 +18,7 @@ import (
 
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// The initialize calls of a connection describe the client.
+// clientInfo is what the initialize calls of a connection say about its client.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus

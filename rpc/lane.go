@@ -25,10 +25,10 @@ type lanes struct {
 const (
 	// maxLaneCalls limits the waiting calls of a session. Only events of a harness arrive in bursts.
 	maxLaneCalls = 1024
-	// maxRunning limits the calls that run at the same time. A pass needs a processor for milliseconds. While it waits
-	// for its harness, it does not count.
+	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. A pass
+	// needs a processor only for milliseconds.
 	maxRunning = 64
-	// maxRunningOfClient limits the calls of one client, with the calls that wait for their harness.
+	// maxRunningOfClient limits the calls of one client, including calls that wait for their harness.
 	maxRunningOfClient = 32
 )
 
@@ -79,7 +79,7 @@ func (l *lanes) work(key laneKey, c *conn) {
 	}
 }
 
-// run runs the calls of a lane until none is waiting. Before a connection closes, it waits for its running calls.
+// run runs the calls of a lane until none is waiting.
 func (l *lanes) run(key laneKey) {
 	for c := l.next(key); c != nil; c = l.next(key) {
 		l.runOne(c)
@@ -106,7 +106,7 @@ func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	}
 }
 
-// Without a waiting call, next ends the lane and returns nil.
+// If no call is waiting, next ends the lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()

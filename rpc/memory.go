@@ -14,7 +14,7 @@ const (
 	// and for smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
-	// maxNames limits the bytes of all open directories in a status, which must fit into one frame.
+	// maxNames limits the names of all open directories, in bytes. A status contains them, and must fit into one frame.
 	maxNames       = 2 << 20
 	maxClientNames = 256 << 10
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The server knows only the methods in its table. With other types than the schema's, fields would be lost.
+// The server knows only the methods in its table. If an entry had other types, fields would be lost.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
 	for _, want := range schema.Methods {

@@ -213,7 +213,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
-	// This call waits in the same lane. While the lane is full, it is refused.
+	// While the lane is full, this call is refused.
 	for {
 		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {

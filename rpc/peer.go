@@ -38,7 +38,7 @@ func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent has its own deadline, and the caller bounds the wait.
+// RunAgent adds no deadline: params has one, and the caller bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {

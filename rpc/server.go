@@ -149,8 +149,8 @@ const refusalTimeout = 5 * time.Second
 // stallTimeout, which ends a connection within its first message, and logs why.
 const silenceTimeout = 2 * stallTimeout
 
-// A client initializes at once. If there are too many connections, a connection that has not initialized after this
-// time may be closed.
+// A client initializes at once. If there are too many connections, the server may close one that has not initialized
+// after this time.
 const initializeTimeout = 5 * time.Second
 
 // If there are too many connections, add closes the oldest uninitialized one, or refuses c.

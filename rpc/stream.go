@@ -37,7 +37,7 @@ type stream struct {
 	// is released. Only the reader goroutine uses it.
 	held *reservation
 
-	// in passes a message from ReadObject to (*stream).received, on the reader goroutine of the connection.
+	// The field in passes a message from ReadObject to (*stream).received, on the connection's reader goroutine.
 	in message
 	// sendReq and sendResp pass a message from (*stream).sending to WriteObject, under the connection's sending lock.
 	sendReq  *jsonrpc2.Request

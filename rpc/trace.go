@@ -35,7 +35,7 @@ type TraceFrame struct {
 	At   int64      `json:"at"`
 	From Sender     `json:"from"`
 	Body json.Value `json:"body"`
-	// Attachment is absent for a frame without one.
+	// Attachment is absent if the frame has none.
 	Attachment json.Value `json:"attachment,omitzero"`
 	// If a resync was recorded with Kept, its array begins with the first Kept messages of the session's last array,
 	// and the attachment has only the other messages.

@@ -59,7 +59,8 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// A reader skips a transform that was answered with resync. After another error, its array is unknown.
+// A reader of the trace skips a transform that was answered with resync. After any other error, the reader's array is
+// unknown.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

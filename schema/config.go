@@ -57,8 +57,8 @@ type Config struct {
 	// ExecuteThresholdPercentage is the high mark: the share of the window, in percent, from which magicctx may free
 	// space, for all models or by model.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
-	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the
-	// percentage, but is never above 80 % of the window.
+	// ExecuteThresholdTokens is the high mark in tokens, by model. If the window is known, it overrides the percentage,
+	// but is never above 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
 	// prices and growth.
@@ -66,8 +66,8 @@ type Config struct {
 	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content when that saves money, long before
 	// the window is full. "balanced" keeps more of the recent session word for word. With "generous", saving money is no reason to remove anything.
 	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
-	// AutoDrop configures which content is dropped although the model has not asked for it. It is dropped only on
-	// requests that lose the provider's cache anyway.
+	// AutoDrop configures which content is dropped although the model has not asked for it. Such content is dropped
+	// only on requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If
 	// the next prompt might not fit, even their tool output is dropped.
@@ -104,7 +104,7 @@ type Config struct {
 	Embedding Embedding `json:"embedding" project:"never"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
-	// Historian is the hidden agent that summarises history. It runs unless disabled.
+	// Historian is the hidden agent that summarises history. It is on by default.
 	Historian Historian `json:"historian"`
 	// Budget bounds what the hidden agents may cost.
 	Budget Budget `json:"budget"`
@@ -146,7 +146,7 @@ type AutoDrop struct {
 	// first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
 	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave
-	// alone. While the next prompt fits, the rules that drop tool output under pressure leave them alone, too. A
+	// alone. While the next prompt fits, the rules that drop tool output under pressure leave these calls alone, too. A
 	// pattern is matched against the path as the tool got it, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
@@ -217,7 +217,7 @@ type Embedding struct {
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"example=http://localhost:11434/v1"`
 	// APIKey authorises requests: the key, "{env:NAME}" or "{file:PATH}".
 	APIKey string `json:"api_key,omitempty" jsonschema:"example={env:OPENAI_API_KEY}"`
-	// InputType is passed to the service. Vectors made with different input types count as different.
+	// InputType is passed to the service. If it changes, all vectors are made again.
 	InputType string `json:"input_type,omitempty"`
 	// Truncate is passed to the service.
 	Truncate string `json:"truncate,omitempty"`
@@ -398,7 +398,7 @@ type Dreamer struct {
 type UserMemories struct {
 	// Enabled is your consent: the historian may note what it observes about you. User file only.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
-	// PromotionThreshold is the number of different sessions whose observations make a memory.
+	// PromotionThreshold is the number of sessions that must make the same observation before it becomes a memory.
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 

@@ -12,8 +12,8 @@ type Panel struct {
 	Size string `json:"size"`
 	// Parts are the sources of the prompt that are not empty, in the order of the bar.
 	Parts []PanelPart `json:"parts"`
-	// Window is the size in tokens that the whole bar stands for. Bust is the prompt size from which a pass may bust,
-	// or 0 if it is unknown.
+	// Window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from which a
+	// pass may bust, or 0 if it is unknown.
 	Window int64 `json:"window"`
 	Bust   int64 `json:"bust,omitzero"`
 	// Facts are in the order in which they are shown.

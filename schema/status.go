@@ -55,7 +55,7 @@ type StatusResult struct {
 // EmbeddingStatus says how many texts of the index have vectors.
 type EmbeddingStatus struct {
 	Model string `json:"model,omitzero"`
-	// Texts have vectors of this model, and Waiting will get them.
+	// Texts counts the texts that have vectors of this model, and Waiting those that will get vectors.
 	Texts   int `json:"texts"`
 	Waiting int `json:"waiting,omitzero"`
 	// Problem is the reason why there are no vectors.
@@ -102,12 +102,10 @@ type Recalled struct {
 
 // Warning is a problem that a person should look at.
 type Warning struct {
-	// Source says where the problem is: "store" means that the store cannot be
-	// written; "recovery", that a database was damaged and replaced; "bug", our
-	// own program; "program", that the host is another program than the one that
-	// asked; "history", that the history of a session of Directory is not
-	// summarised; "markers", that a compaction marker could not be changed;
-	// "config", a mistake in the configuration of Directory.
+	// Source says where the problem is. "store": the store cannot be written. "recovery": a database was damaged and
+	// replaced. "bug": a bug of magicctx. "program": the host is another program than the one that asked. "history":
+	// the history of a session of Directory is not summarised. "markers": a compaction marker could not be changed.
+	// "config": a mistake in the configuration of Directory.
 	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=markers,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
@@ -248,8 +246,8 @@ type SessionStatus struct {
 	// caches, for example "anthropic-1h".
 	CacheLifeMS int64  `json:"cacheLifeMs,omitzero"`
 	CacheRoute  string `json:"cacheRoute,omitzero"`
-	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it
-	// for a person, for example "Anthropic's default".
+	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
+	// "Anthropic's default".
 	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
 	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
 	// Head describes the messages in front of the tail. It is absent while the
@@ -295,8 +293,8 @@ func SumOf(all []Removal) (sum Removal) {
 
 // NextBust describes the next bust under pressure, in tokens.
 type NextBust struct {
-	// IsAsked means that the user has asked for a bust, for example with
-	// /ctx-flush. The next pass makes it if there is something to free.
+	// IsAsked means that the user has asked for a bust, for example with /ctx-flush. If there is something to free, the
+	// next pass makes the bust.
 	IsAsked bool `json:"isAsked,omitzero"`
 	// Waits means that the newest pass has estimated the bust, and that the bust does not pay off yet. If Waits is
 	// true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most Freed, and
@@ -320,17 +318,15 @@ type NextBust struct {
 type LastBust struct {
 	Pass int   `json:"pass"`
 	At   int64 `json:"at"`
-	// Cause is the reason for the bust, for example "pressure". Words names it for a person,
-	// for example "threshold".
+	// Cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
+	// "threshold".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// Removed and Resent are 0 for a bust that removed nothing, for example one
-	// that the harness has caused.
+	// If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
-	// Cost is the extra price of writing Resent instead of reading it, in $. It
-	// is absent if the harness names no price for the model, and if the prefix
-	// was gone before the bust.
+	// Cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names no price
+	// for the model, or if the prefix was gone before the bust.
 	Cost *float64 `json:"cost,omitzero"`
 }
 
@@ -347,8 +343,8 @@ type DroppedUnit struct {
 	Tokens int    `json:"tokens"`
 	// Partly means that the call without its result is still sent.
 	Partly bool `json:"partly,omitzero"`
-	// Pass is the pass that dropped the unit. At and Cause are the time and the
-	// cause of that pass, absent if the journal no longer has it.
+	// Pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the journal no
+	// longer has the pass, they are absent.
 	Pass  int    `json:"pass"`
 	At    int64  `json:"at,omitzero"`
 	Cause string `json:"cause,omitzero"`

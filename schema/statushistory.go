@@ -48,8 +48,8 @@ type HistoryStatus struct {
 	Extractive   int `json:"extractive,omitzero"`
 	Covered      int `json:"covered"`
 	RawTokens    int `json:"rawTokens"`
-	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
-	// 1. Weakest is the compartment with the lowest fidelity.
+	// Fidelity is the weighted share of anchors that the compartments contain, from 0 to 1. Weakest is the compartment
+	// with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
 	// Runs counts all runs of the historian, Publishes the runs that have published,
@@ -117,7 +117,7 @@ type SidekickStatus struct {
 
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
 type BudgetStop struct {
-	// Agents says whom the budget bounds: "historian", "others", or "" for all agents.
+	// Agents says which agents the budget bounds: "historian", "others", or "" for all agents.
 	Agents string `json:"agents,omitzero"`
 	// Until is the time at which the next day begins (Unix ms).
 	Until int64 `json:"until"`

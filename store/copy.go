@@ -56,7 +56,8 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// The compartments of the fork get generation 0. If the head has to be folded again, it gets another generation.
+// The compartments of the fork get generation 0. If the head has to be folded again, it gets generation -1, so that
+// Load sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

@@ -64,7 +64,7 @@ func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err err
 	var pinned []string
 	err = file.Scan(b.conn, fateSummarySQL, func(row *sqlite3.Stmt) {
 		f.Summarised = &Leaving{Pass: row.ColumnInt(1), At: row.ColumnInt64(2), Cause: row.ColumnText(3)}
-		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // if the list is damaged, no message counts as pinned
+		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // if the list is damaged, no message is pinned
 	}, key.Harness, key.Session, ordinal)
 	if err != nil {
 		return f, fmt.Errorf("summary of message %d of %s: %w", ordinal, key, err)

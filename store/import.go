@@ -70,7 +70,7 @@ func (i *Import) Session(key Key, directory string) error {
 	return err
 }
 
-// Compartments are stored only for a session without any.
+// If the session already has compartments, no compartments are stored.
 func (i *Import) Compartments(key Key, rows []chronicle.Compartment) (isTaken bool, err error) {
 	end, err := readHistoryEnd(i.tx.Scan, key)
 	if err != nil || end.Ordinal > 1 {

@@ -34,7 +34,7 @@ func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, 
 }
 
 // SaveApplied records the compaction marker that is set in the harness's history, or "" after its removal. If the
-// pending marker equals done, it is cleared in the same transaction. A deleted session stays deleted.
+// pending marker equals done, SaveApplied clears the pending marker. A deleted session stays deleted.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {

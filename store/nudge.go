@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A NudgeRow records the reminders about output to drop that a session's model has got.
+// A NudgeRow records how the host has reminded a session's model that it could drop output.
 type NudgeRow struct {
 	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level, or "".
 	Undropped int

@@ -21,19 +21,19 @@ type PassCommit struct {
 	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// Inherited is what a copy takes over from its original, besides units and edits, or nil.
+	// Inherited is what a fork takes over from its original, in addition to units and edits, or nil.
 	Inherited *Inheritance
-	// Thinking holds new bindings of thinking to its prompt. LostThinking names messages whose thinking the pass
-	// invalidated.
+	// Thinking records to which prompts the thinking of messages is newly bound. LostThinking names messages whose
+	// thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
-	// Nudge replaces the record of reminders, unless it is nil.
+	// If Nudge is not nil, it replaces the record of reminders.
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
 	// NotesTold are the ids of the ready notes about which the pass has told the model.
 	NotesTold []int64
-	// Head replaces the session's head, unless it is nil.
+	// If Head is not nil, it replaces the session's head.
 	Head *HeadRow
 	// Removals are the tokens that the pass has removed. Rereads are removed units that the model has now read again.
 	// If content was removed before the pass RereadSince, its reread is ignored.

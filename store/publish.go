@@ -27,7 +27,7 @@ type Publication struct {
 	// Promises are new. Closed names earlier promises of the project that are now closed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
-	// Marker replaces the pending compaction marker, unless it is empty.
+	// If Marker is not "", it replaces the pending compaction marker.
 	Marker string
 	Run    work.RunRow
 	// Problem says why no model gave a usable answer, or is "". If it is set, the compartments are extractive, and the
@@ -37,14 +37,14 @@ type Publication struct {
 }
 
 // Publish appends the compartments of a run to the compartments of its session, and stores the rest of p in the same
-// transaction. If the error is work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller must not report the
-// publication before Publish has returned nil, because the pass after the report reads the publication.
+// transaction. If the error is work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the
+// publication only after Publish has returned nil. If it did so earlier, the next pass would not find the publication.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
 // Promote replaces all compartments of a session with those of p, and removes the staged compartments. The head then
-// has to be folded again (HeadRow.Refold). Otherwise, Promote works like Publish.
+// has to be folded again (HeadRow.Refold). In all else, Promote works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }

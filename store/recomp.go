@@ -106,7 +106,7 @@ func removeForPromotion(tx *database.Tx, key Key) error {
 	return raiseGeneration(tx, key)
 }
 
-// The next pass that may bust folds the head again.
+// raiseGeneration makes the next pass that may bust fold the head again.
 func raiseGeneration(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		UPDATE histories

@@ -37,7 +37,7 @@ type RereadRow struct {
 //go:embed query/reread.sql
 var rereadSQL string
 
-// A reread does not count if its content was removed before the pass since.
+// If content was removed before the pass since, its reread is ignored.
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {

@@ -94,7 +94,7 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 	return reports, known, nil
 }
 
-// Of returns the report of one session. found is false for an unknown session.
+// Of returns the report of one session. If the session is unknown, found is false.
 func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

@@ -360,7 +360,7 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Session returns one session with its counts. found is false for an unknown session.
+// Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

@@ -32,7 +32,7 @@ import (
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// has lists the few sessions with a file, so that a pass need not look at the disk.
+	// The keys of has are the few sessions with a file, so that a pass need not look at the disk.
 	has sync.Map
 }
 

@@ -20,7 +20,8 @@ const Agent = "magicctx-dreamer"
 
 type Job struct {
 	Memories []chronicle.Memory // only active memories
-	// Findings maps ids to findings. It has an entry for each memory that the project's files may contradict.
+	// Findings maps ids of memories to findings. It has an entry for each memory that the project's files may
+	// contradict.
 	Findings map[int64]Finding
 	// Excess is the size in tokens of the memories that do not fit into a prompt.
 	Excess int
@@ -40,7 +41,7 @@ type Change struct {
 	Kind    Kind
 	IDs     []int64
 	Content string // the new text, or the reason for an archive
-	// More holds the facts of a split after Content.
+	// After a split, Content is the first new memory, and More has the others.
 	More []string
 }
 
@@ -56,7 +57,7 @@ const (
 // A Result has the changes of an answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected has the broken rule of each rejected change.
+	// Rejected has, for each rejected change, the rule that the change broke.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage

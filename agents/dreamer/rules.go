@@ -116,7 +116,7 @@ func unclear(j Job) []chronicle.Memory {
 }
 
 // hasSeveralFacts reports whether a memory probably contains several facts, so that it may be split. Two sentences are
-// not enough: a rewritten memory often has two, and would be in the question again each night.
+// not enough: a rewritten memory often has two, and the dreamer would ask about it again each night.
 func hasSeveralFacts(m chronicle.Memory) bool {
 	return !isRule(m) && strings.Count(m.Content, ". ") >= 2
 }
@@ -271,8 +271,7 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that content has all details of the old texts, and no others. content may omit f.Gone, and may contain
-// f.Found.
+// A new text must have all details of the old texts, and no others. It may omit f.Gone, and may contain f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -298,7 +297,7 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// A rule without one of these words has another meaning.
+	// If a rule loses one of these words, its meaning changes.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}

@@ -195,8 +195,8 @@ func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	}
 }
 
-// Outputs have thousands of lines and few errors. The pattern is slow, so isErrorLine first looks for parts of the
-// words.
+// Outputs have thousands of lines and few errors. The pattern errorLine is slow, so isErrorLine first looks for parts
+// of its words.
 func isErrorLine(line string) bool {
 	return (terms.MayBeFailure(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
@@ -212,7 +212,7 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// Of several groups in the pattern, only one has text.
+// The pattern may have several groups, but only one of them has text in a match.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return

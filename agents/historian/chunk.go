@@ -72,7 +72,7 @@ const (
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are by the message's author, according to Role.
+	// Texts were written by the author that Role names.
 	Texts []string
 	// Others are texts of other authors, for example the content of a file that the user attached. The historian treats
 	// them like outputs of tools.

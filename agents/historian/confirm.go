@@ -232,7 +232,7 @@ func (e *evidence) supports(f chronicle.Fact) bool {
 	return false
 }
 
-// A fact without anchors is an anchor as a whole.
+// If a fact has no anchors, its whole content is one anchor.
 func anchorsOfFact(content string) []Anchor {
 	c := newCollector()
 	c.words(content, 0)
@@ -247,7 +247,7 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// haystack has the words of others only if they count.
+// If at.withOthers is false, haystack leaves out the texts of other authors.
 func (e *evidence) haystack(at place) *haystack {
 	if h := e.prepared[at]; h != nil {
 		return h

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An extractive compartment of this many messages ends before the next prompt of the user. A compartment from a model
-// is about as long.
+// When an extractive compartment has this many messages, it ends before the next prompt of the user. A compartment from
+// a model is about as long.
 const extractSpan = 40
 
 // Extract makes compartments from the raw messages without a model. They contain the user's sentences, decisions,

@@ -317,7 +317,7 @@ func importance(text string) int {
 
 var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
 
-// Of a list such as "bug,docs", only the known kinds stay.
+// episode returns only the known kinds of a list such as "bug,docs".
 func episode(list string) string {
 	var known []string
 	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
@@ -329,9 +329,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// A tier ends at the next tag of any tier, so a wrong closing tag does no harm. If the second or third tier is missing,
-// it repeats the tier before. If the first tier is missing, it gets the text of the first tier with text. A missing
-// fourth tier stays empty.
+// A tier ends at the next tag of any tier, so a wrong closing tag does no harm. A missing second or third tier gets the
+// text of the tier before. A missing first tier gets the text of the first tier with text. A missing fourth tier stays
+// empty.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}

@@ -66,8 +66,7 @@ var (
 	})
 )
 
-// in looks for a saying in messages. It returns a promise only if the user typed the words, or if the agent wrote them
-// outside a quotation.
+// A saying is a promise only if the user typed its words in messages, or if the agent wrote them outside a quotation.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User
 	if s.by == chronicle.ByAgent {
@@ -114,7 +113,7 @@ func (j *Job) open() []chronicle.Note {
 	return j.Open[max(0, len(j.Open)-maxOpen):]
 }
 
-// Without anything to ask, the question about promises is "".
+// If there is nothing to ask, promiseSection returns "".
 func promiseSection(made []saying, open []chronicle.Note) string {
 	if len(made)+len(open) == 0 {
 		return ""

@@ -124,7 +124,7 @@ func memories(all []chronicle.Memory) string {
 	return strings.Join(groups, "\n")
 }
 
-// The facts that fit are the newest, oldest first.
+// newestMemories returns the newest facts that fit, oldest first.
 func newestMemories(all []chronicle.Memory) []chronicle.Memory {
 	left := maxMemoryText
 	for i := range slices.Backward(all) {

@@ -63,7 +63,7 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 }
 
 // missingLine lists the anchors in order. Words of tools are quoted and labelled. If an anchor does not fit, a shorter
-// one still may. The end of the line counts the omitted anchors.
+// one may still fit. The end of the line counts the omitted anchors.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -181,7 +181,7 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// says reports whether one sentence of the text contains most words of the anchor. If the anchor is a rule, the
+// A text says an anchor if one of its sentences contains most words of the anchor. If the anchor is a rule, the
 // sentence must be a rule, too: "pushes to main" does not say "never push to main". If the anchor is a decision, the
 // sentence needs no word such as "keep": "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {

@@ -63,7 +63,7 @@ type Job struct {
 
 type Ports struct {
 	Asker ask.Asker
-	// Sleep waits for d or until ctx ends. nil means the machine's clock.
+	// Sleep waits for d or until ctx ends. If Sleep is nil, the run uses a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
@@ -282,7 +282,7 @@ const thinking = 6_000
 // After a transient failure, a model is asked again this number of times.
 const transientRetries = 2
 
-// Some providers send an empty answer instead of an error, so an empty answer counts as a failure.
+// Some providers send an empty answer instead of an error, so an empty answer is a failure.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -319,7 +319,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	return "", problem
 }
 
-// An Attempt already has the names of agent and model.
+// reasonOf removes the names of agent and model, which an Attempt already has.
 func reasonOf(problem *ask.Error) error {
 	if reason := errors.Unwrap(problem.Err); reason != nil {
 		return reason
@@ -344,7 +344,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// The parts that the raw messages do not confirm are removed.
+// check removes the parts of an answer that the raw messages do not confirm.
 func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}

@@ -146,7 +146,7 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 // wantAttempts checks that each attempt has a problem, except a last attempt with a valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// Two questions of Once with different names count as one attempt.
+	// If Once also asks the suggested model, the two questions are one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}

@@ -36,7 +36,7 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// For each tier, all compartments of an answer together may be longer than the chunk by summarySlack bytes. The summary
+// In each tier, the texts of all compartments together may be longer than the chunk by summarySlack bytes. The summary
 // of a short chunk may need more words than the chunk, but a summary much longer than its source saves nothing.
 const summarySlack = 4_096
 
@@ -113,8 +113,8 @@ func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// If the messages after the last compartment are unreadable, joinEnd adds them to it. Any other messages must be left
-// to the next run by unprocessed_from.
+// joinEnd extends the last compartment over unreadable messages after it. By unprocessed_from, the answer must leave
+// any other messages to the next run.
 func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {

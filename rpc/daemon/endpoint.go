@@ -64,8 +64,8 @@ func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".star
 // XDG_RUNTIME_DIR.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
-// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. They
-// need not exist or be usable:
+// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. A
+// directory need not exist or be usable:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files

@@ -241,7 +241,7 @@ func (p *place) dial() *rpc.Client {
 	return c
 }
 
-// A quietHost answers with zero values. These tests call no other method.
+// A quietHost answers with zero values. The tests call only the methods that it defines.
 type quietHost struct{ rpc.Host }
 
 func (quietHost) Initialize(context.Context, client.Client, schema.InitializeParams) (r schema.InitializeResult, err error) {

@@ -35,7 +35,7 @@ func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definit
 	r := &jsonschema.Reflector{
 		Anonymous:                 true,
 		AllowAdditionalProperties: bool(o),
-		// A key of the configuration is optional unless a tag requires it.
+		// If no tag requires a key of the configuration, the key is optional.
 		RequiredFromJSONSchemaTags: o == closed,
 		LookupComment: func(t reflect.Type, field string) string {
 			if t.PkgPath() != schemaPath {

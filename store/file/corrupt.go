@@ -130,7 +130,8 @@ const highestVersion = 10_000
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
 // suspectOrphans looks for units without a session. If a damaged page of the table of sessions reads as empty, only
-// such units show the loss, and their sessions would begin again. The query reads a few rows of each session.
+// such units show the loss. Without this check, the host would treat those sessions as new. The query reads only a few
+// rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `

@@ -257,7 +257,7 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host may be killed between its mark and the schema.
+// A host may be killed after it has written its mark and before it has created the tables.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))

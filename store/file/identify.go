@@ -12,7 +12,7 @@ import (
 
 // versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly these
 // tables. If versions differ only in rows, the header (stored) decides. versionOf creates each released schema in
-// memory, which takes time, so it is called only if the header is impossible.
+// memory, which takes time, so it is called only if the header cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {

@@ -586,7 +586,7 @@ CREATE TABLE user_candidates (
 
 CREATE INDEX user_candidates_of_session ON user_candidates (harness, session_id);
 
--- A workspace is a group of projects. Each project sees the memories of the others whose category is shared.
+-- A workspace is a group of projects. Each project sees those memories of the other projects whose category is shared.
 CREATE TABLE workspaces (
 	name TEXT NOT NULL PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

@@ -89,7 +89,7 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// Only messages up to the ordinal Through match in the session with the row Session. 0 means no such limit.
+	// In the session with the row Session, only messages up to the ordinal Through match. 0 means no such limit.
 	Session int64
 	Through int
 	// Parts of later messages also count.

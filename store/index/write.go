@@ -210,7 +210,7 @@ func (tx *Tx) Forget(session int64) error {
 	return errors.Join(tx.Clear(session), tx.x.scan(`DELETE FROM sessions WHERE id = ?`, nil, session))
 }
 
-// SessionsIn returns the rows of the sessions of a file, by their ids.
+// SessionsIn returns the rows of all sessions that were read from a file. The keys are the ids of the sessions.
 func (tx *Tx) SessionsIn(source string) (map[string]int64, error) {
 	all := map[string]int64{}
 	err := tx.x.scan(`SELECT session, id FROM sessions WHERE source = ?`, func(s *sqlite3.Stmt) {

@@ -176,7 +176,7 @@ var undoCreditSQL string
 //go:embed query/undo_restored.sql
 var undoRestoredSQL string
 
-// Undo takes back the changes of a run of a project's dreamer. A memory that was changed after the run stays. If a
+// Undo reverses the changes of a run of a project's dreamer. If a memory was changed after the run, it stays. If a
 // later run has replaced or archived a memory of this run, the error is a Refusal that names the later run.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
 	ended, err := e.Reader().Ended(project, run)

@@ -34,8 +34,8 @@ type OfProject struct {
 	MemoryID, ChangeID int64
 }
 
-// hash gives contents that differ only in case and white space the same number. The TypeScript plugin uses the same
-// MD5, so that its memories can be imported. The hash is not for security.
+// If two contents differ only in case and white space, their hash is the same. The TypeScript plugin uses the same MD5,
+// so that its memories can be imported. The hash is not for security.
 func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.FieldsFunc(strings.ToLower(content), isSpace), " ")))
 	return hex.EncodeToString(sum[:])

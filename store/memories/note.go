@@ -27,7 +27,7 @@ func readNote(s *sqlite3.Stmt) chronicle.Note {
 	}
 }
 
-// Notes returns the notes of a session, newest first, and of its project the notes with a condition and the promises.
+// Notes returns the notes of a session, and the notes with a condition and the promises of its project, newest first.
 // If all is true, it includes closed notes.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`

@@ -30,7 +30,7 @@ type candidate struct {
 	message                          int
 }
 
-// isOf also accepts a fork of the session, which has the same words at the same message.
+// isOf reports whether c comes from the session of m, or from a fork with the same words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Workspace is a group of projects. Each project sees the active memories of the others whose category is in
-// Shares.
+// A Workspace is a group of projects. Each project sees those active memories of the other projects whose category is
+// in Shares.
 type Workspace struct {
 	Name    string   `json:"name"`
 	Shares  []string `json:"shares"`

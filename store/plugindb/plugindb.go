@@ -34,7 +34,7 @@ var (
 // A DB is the plugin's database as it is at one moment. The plugin may write in the meantime.
 type DB struct {
 	Version int
-	// Tables are sorted by name. Those for full-text search are left out.
+	// Tables are sorted by name. Tables for full-text search are left out.
 	Tables []Table
 	// Views are not read, because a view's query could run for ever.
 	Views   []string

@@ -33,8 +33,8 @@ const tidyGap = 20 * time.Hour
 // Tidied records a tidy at now (Unix ms). It returns the time of the oldest tidy that must agree, or 0 if there were
 // too few tidies.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump must still agree, and the sessions that
-// were in use at that time have not expired for them. If the clock goes back, the later tidies are forgotten.
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump must still agree, and at their time the
+// sessions in use had not expired. If the clock goes back, the later tidies are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {

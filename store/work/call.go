@@ -38,7 +38,7 @@ type Cap struct {
 	Since         int64 // Unix ms
 }
 
-// A Spent is the cost of calls that counts for a budget.
+// A Spent is the cost of some calls, as a budget counts it.
 type Spent struct{ Money, Tokens int64 }
 
 func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }

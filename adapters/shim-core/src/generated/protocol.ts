@@ -150,7 +150,7 @@ export interface AgentRunResult {
 
 /** BudgetStop says that the next call of a hidden agent could exceed a budget of the day. */
 export interface BudgetStop {
-  /** agents says whom the budget bounds: "historian", "others", or "" for all agents. */
+  /** agents says which agents the budget bounds: "historian", "others", or "" for all agents. */
   agents?: string
   /** until is the time at which the next day begins (Unix ms). */
   until: number
@@ -339,8 +339,8 @@ export interface DroppedUnit {
   /** partly means that the call without its result is still sent. */
   partly?: boolean
   /**
-   * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass, absent if
-   * the journal no longer has it.
+   * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the
+   * journal no longer has the pass, they are absent.
    */
   pass: number
   at?: number
@@ -355,7 +355,7 @@ export interface DroppedUnit {
 /** EmbeddingStatus says how many texts of the index have vectors. */
 export interface EmbeddingStatus {
   model?: string
-  /** texts have vectors of this model, and Waiting will get them. */
+  /** texts counts the texts that have vectors of this model, and Waiting those that will get vectors. */
   texts: number
   waiting?: number
   /** problem is the reason why there are no vectors. */
@@ -493,7 +493,7 @@ export interface HistoryStatus {
   covered: number
   rawTokens: number
   /**
-   * fidelity is the weighted share of anchors that the compartments hold, from 0 to 1. Weakest is the
+   * fidelity is the weighted share of anchors that the compartments contain, from 0 to 1. Weakest is the
    * compartment with the lowest fidelity.
    */
   fidelity: number
@@ -635,19 +635,17 @@ export interface LastBust {
   pass: number
   at: number
   /**
-   * cause is the reason for the bust, for example "pressure". Words names it for a person, for example
+   * cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
    * "threshold".
    */
   cause: string
   words: string
-  /**
-   * removed and Resent are 0 for a bust that removed nothing, for example one that the harness has caused.
-   */
+  /** If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0. */
   removed?: number
   resent?: number
   /**
    * cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names
-   * no price for the model, and if the prefix was gone before the bust.
+   * no price for the model, or if the prefix was gone before the bust.
    */
   cost?: number
 }
@@ -689,8 +687,8 @@ export interface ModelLimitsParams {
 /** NextBust describes the next bust under pressure, in tokens. */
 export interface NextBust {
   /**
-   * isAsked means that the user has asked for a bust, for example with /ctx-flush. The next pass makes it if
-   * there is something to free.
+   * isAsked means that the user has asked for a bust, for example with /ctx-flush. If there is something to
+   * free, the next pass makes the bust.
    */
   isAsked?: boolean
   /**
@@ -749,8 +747,8 @@ export interface Panel {
   /** parts are the sources of the prompt that are not empty, in the order of the bar. */
   parts: PanelPart[]
   /**
-   * window is the size in tokens that the whole bar stands for. Bust is the prompt size from which a pass may
-   * bust, or 0 if it is unknown.
+   * window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from
+   * which a pass may bust, or 0 if it is unknown.
    */
   window: number
   bust?: number
@@ -1036,7 +1034,7 @@ export interface SessionStatus {
   cacheLifeMs?: number
   cacheRoute?: string
   /**
-   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it for a person, for example
+   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
    * "Anthropic's default".
    */
   cacheLifeSource?: CacheLifeSource
@@ -1301,11 +1299,10 @@ export interface VersionResult {
 /** Warning is a problem that a person should look at. */
 export interface Warning {
   /**
-   * source says where the problem is: "store" means that the store cannot be written; "recovery", that a
-   * database was damaged and replaced; "bug", our own program; "program", that the host is another program
-   * than the one that asked; "history", that the history of a session of Directory is not summarised;
-   * "markers", that a compaction marker could not be changed; "config", a mistake in the configuration of
-   * Directory.
+   * source says where the problem is. "store": the store cannot be written. "recovery": a database was
+   * damaged and replaced. "bug": a bug of magicctx. "program": the host is another program than the one that
+   * asked. "history": the history of a session of Directory is not summarised. "markers": a compaction marker
+   * could not be changed. "config": a mistake in the configuration of Directory.
    */
   source: "store" | "recovery" | "bug" | "program" | "history" | "markers" | "config"
   directory?: string
