@@ -41,7 +41,7 @@ func (w *warnings) add(warning Warning) {
 
 func (w *warnings) full() bool { return len(w.list) > maxWarnings }
 
-var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authori[sz]ation|token$|key$)`)
+var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|passphrase|pwd?$|credential|auth|bearer|cookie|token$|key$)`)
 
 // secretURL matches a URL with a user name, a password or a query, for example http://user:password@host/?token=1.
 var secretURL = regexp.MustCompile(`(?s)//.*[@?]|^\S+:\S+@`)
