@@ -53,7 +53,7 @@ type conn struct {
 	// shutdown work even on a refused connection, so that a newer host can shut this host down.
 	refusal error
 
-	// mu guards calls, stopping, shutdown and client.
+	// mu guards calls, stopping, shutdown, client and names.
 	mu       sync.Mutex
 	calls    map[jsonrpc2.ID]*call
 	stopping bool

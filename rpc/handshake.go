@@ -75,7 +75,7 @@ const (
 	maxSessionBytes = 1 << 10
 )
 
-// Very long names would fill every status.
+// checkNames refuses very long names, because every status contains the names.
 func checkNames(p *schema.InitializeParams) error {
 	for _, name := range []struct {
 		field, value string

@@ -134,7 +134,7 @@ type place struct {
 
 type placeKey struct{}
 
-// The call cannot take its place again.
+// After leave, the call cannot take its place again.
 func (p *place) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -150,7 +150,7 @@ func TestTraceKeepsInvalidJSON(t *testing.T) {
 	}
 }
 
-// A body is decoded several times.
+// An oversized body would need its memory several times, because a body is decoded several times.
 func TestTraceWithAnOversizedBodyIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		bytes int

@@ -103,7 +103,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 	r.record(FromRecorder, frame{body: raw})
 }
 
-// Questions are rare, so each has its connection.
+// ask is called rarely, so each call opens a connection of its own.
 func (r *Recorder) ask(ctx context.Context, p schema.SessionExportParams) (result schema.SessionExport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

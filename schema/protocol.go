@@ -62,7 +62,6 @@ const (
 	HarnessPi        Harness = "pi"
 )
 
-// Harnesses are all harnesses.
 var Harnesses = []Harness{HarnessOpenCode, HarnessOpenCode2, HarnessPi}
 
 // Program returns the harness whose program, plugin and configuration files h uses:

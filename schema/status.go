@@ -503,6 +503,6 @@ type SubscribeParams struct {
 	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`
 	Session string  `json:"session,omitzero"`
-	// Only ends the client's earlier subscriptions.
+	// Only means that the client's earlier subscriptions end.
 	Only bool `json:"only,omitzero"`
 }

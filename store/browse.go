@@ -32,7 +32,6 @@ type SessionName struct {
 	Directory string
 }
 
-// Sessions returns all sessions.
 func (b *Browser) Sessions() (all []SessionName, err error) {
 	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions ORDER BY max(updated_at, last_pass_at) DESC`, func(row *sqlite3.Stmt) {
 		all = append(all, readName(row))
@@ -98,7 +97,6 @@ func (b *Browser) Snapshot(key Key) (snap Snapshot, err error) {
 	return snap, err
 }
 
-// Reports returns the reports of the database.
 func (b *Browser) Reports() *Reports {
 	return &Reports{
 		view: func(_ context.Context, read func(*sqlite3.Conn) error) error { return read(b.conn) },

@@ -69,7 +69,7 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 	return sum, nil
 }
 
-// The texts of compartments are not read.
+// summariseHistory does not read the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
 	err = file.Scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {

@@ -40,7 +40,7 @@ type PassRow struct {
 	// are the sizes of the head in the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
-	// These are parts of WireTokens.
+	// MemoryTokens, ToolTokens and ReasoningTokens are parts of WireTokens.
 	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage

@@ -50,7 +50,7 @@ func (s *Store) Recalls(ctx context.Context, key Key) (all []RecallRow, err erro
 	return all, nil
 }
 
-// Of a stored line, only ActedPass changes.
+// upsertRecalls changes only ActedPass of a stored line.
 func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	for _, r := range rows {
 		_, err := tx.Exec(`
@@ -65,7 +65,7 @@ func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	return nil
 }
 
-// readRecalled returns nil without lines.
+// If there are no lines, readRecalled returns nil.
 func readRecalled(c *sqlite3.Conn, key Key) (r *schema.Recalled, err error) {
 	err = file.Scan(c, `
 		SELECT count(*), count(nullif(acted_pass, 0)), coalesce(sum(tokens), 0)

@@ -245,7 +245,7 @@ func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
-// Older todo lists are out of date.
+// todos reads only the newest todo list, because older lists are out of date.
 func (c *collector) todos(messages []Message) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range slices.Backward(m.Calls) {

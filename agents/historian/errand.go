@@ -12,8 +12,7 @@ import (
 type Errand struct {
 	// Job holds the settings of all runs. RunErrand sets Chunk, Raw and KeepLast, and after the first chunk also
 	// References.
-	Job Job
-	// Range is the range to summarise.
+	Job   Job
 	Range chronicle.Range
 	// Budget is the size of a chunk in tokens.
 	Budget int

@@ -429,7 +429,7 @@ func Extractive(j Job) (Result, error) {
 	return r.extractive(), nil
 }
 
-// All results have these fields.
+// finish sets the fields that all results have.
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]

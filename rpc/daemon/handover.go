@@ -109,7 +109,7 @@ func (e *outdatedError) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// Releases are written like v1.2.3.
+// isOlder compares releases such as v1.2.3.
 func isOlder(a, b string) bool {
 	va, okA := parseRelease(a)
 	vb, okB := parseRelease(b)

@@ -130,7 +130,7 @@ func listenUnix(e Endpoint) (*Listener, error) {
 // With MAGICCTX_NO_SOCKETS, people and tests can use TCP, the transport for Windows, on other systems.
 func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
-// The content of the token file.
+// tcpAddress is the content of the token file.
 type tcpAddress struct {
 	Address   string `json:"address"`
 	Token     string `json:"token"`

@@ -43,7 +43,6 @@ type Chunk struct {
 	Context string
 }
 
-// A Message is a message with its chunks.
 type Message struct {
 	Key     string
 	Ordinal int
@@ -53,7 +52,6 @@ type Message struct {
 	Chunks []Chunk
 }
 
-// A Session is a session of a harness.
 type Session struct {
 	Harness, ID        string
 	Project, Directory string

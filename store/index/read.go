@@ -92,7 +92,7 @@ type Scope struct {
 	// In the session with the row Session, only messages up to the ordinal Through match. 0 means no such limit.
 	Session int64
 	Through int
-	// Parts of later messages also count.
+	// Parts lists the parts of later messages that match, too.
 	Parts []Part
 	Filter
 }

@@ -32,10 +32,10 @@ type Tended struct {
 	Reason string // of an archive
 }
 
-// Tend makes changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it, it
-// stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and the
-// changes that were made. It returns a JSON object with all that the run has done, which the same transaction stores.
-// If the run has lost its lease, Tend fails with work.ErrLeaseLost.
+// Tend applies changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
+// it stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and
+// the changes that were made. It returns a JSON object with all that the run has done, which the same transaction
+// stores. If the run has lost its lease, Tend fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {

@@ -222,7 +222,7 @@ type (
 	}
 )
 
-// A marker looks like a finished compaction.
+// summaryOf makes the marker look like a finished compaction of OpenCode.
 func summaryOf(boundary, directory string, at int64) summary {
 	return summary{
 		Role: "assistant", ParentID: boundary, Summary: true, Finish: "stop", Mode: "compaction", Agent: "compaction",

@@ -160,7 +160,6 @@ func (db *DB) Each(table string, columns []string, rest string, row func(*Row) e
 	return errors.Join(failed, err)
 }
 
-// A Row is a row of a table.
 type Row struct {
 	stmt *sqlite3.Stmt
 	// IsBad means that a value has an unexpected type or is too large.

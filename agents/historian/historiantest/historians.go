@@ -131,7 +131,7 @@ func half(r chronicle.Range) string {
 	return answer[:strings.Index(answer, "second, in detail")+len("second")]
 }
 
-// never does not answer until it is aborted.
+// This historian gives no answer until it is aborted.
 func never(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("socket closed")

@@ -1152,7 +1152,7 @@ export interface SubscribeParams {
   /** harness and Session restrict the subscription. Empty means all. */
   harness?: Harness
   session?: string
-  /** only ends the client's earlier subscriptions. */
+  /** only means that the client's earlier subscriptions end. */
   only?: boolean
 }
 
