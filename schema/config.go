@@ -114,7 +114,7 @@ type Config struct {
 	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses which findings your next
 	// message gets. If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
-	// Command defines additional commands by name, over the built-in ones (OpenCode only).
+	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.

@@ -20,7 +20,7 @@ var ErrMissing = file.ErrMissing
 // A Browser reads the database for people, as it was at one moment. A host may have the database open.
 type Browser struct{ conn *sqlite3.Conn }
 
-// Browse calls browse with a Browser of the database in dir. See file.View for the errors.
+// Browse runs the function browse with a Browser of the database in dir. See file.View for the errors.
 func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
 }

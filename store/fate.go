@@ -32,7 +32,7 @@ type RemovedUnit struct {
 // A Fate says what happened to one message on the wire.
 type Fate struct {
 	IsKnown bool
-	// Removed are the units of the message that an edit has removed, by tag.
+	// Removed are the units of the message that an edit has removed, sorted by tag.
 	Removed []RemovedUnit
 	// Summarised is the pass from which on a summary replaces the message, or nil.
 	Summarised *Leaving

@@ -13,7 +13,7 @@ import (
 
 // A RecallRow is a line that told a session's model about an earlier message.
 type RecallRow struct {
-	// Tag is the unit at whose end the line was added, and Pass the pass.
+	// Tag is the unit at whose end the line was added. Pass is the pass that added the line.
 	Tag, Pass int
 	// SourceSession and Ordinal name the earlier message.
 	SourceSession string

@@ -114,7 +114,7 @@ func (r *progress) save(ctx context.Context, res Result) error {
 // minBudget is the smallest budget of a chunk, in tokens.
 const minBudget = 20
 
-// HalveBudget returns half the budget of a chunk, or false if it cannot become smaller.
+// HalveBudget returns half the budget of a chunk. If the budget cannot become smaller, it returns false.
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget

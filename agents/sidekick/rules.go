@@ -98,7 +98,7 @@ func check(f Finding, words string, hits []Hit) error {
 }
 
 // isOdd reports characters such as a circled letter or a fraction. They could spell a name that the rules for words do
-// not see.
+// not recognise.
 func isOdd(r rune) bool {
 	return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("“”‘’«»–—…。、，", r)
 }

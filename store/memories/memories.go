@@ -199,7 +199,7 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 
 const permanent = "permanent"
 
-// View calls read with a Reader of the database in dir, which a host may have open.
+// View runs the function read with a Reader of the database in dir. A host may have the database open.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		return read(readerOf(c))
@@ -212,8 +212,8 @@ func readerOf(c *sqlite3.Conn) *Reader {
 	}}
 }
 
-// Edit calls change in one transaction on the database in dir, which a host may have open. now is in Unix ms. See
-// file.Edit for the errors.
+// Edit runs the function change in one transaction on the database in dir. A host may have the database open. now is in
+// Unix ms. See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
 	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }

@@ -65,8 +65,8 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 	return m, nil
 }
 
-// Unmark removes the host's markers from a session, or from all sessions for "". It works with every version of
-// OpenCode whose rows look like those of 1.18.33.
+// Unmark removes the host's markers from a session, or from all sessions if session is "". It works with every version
+// of OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)
@@ -81,7 +81,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls do in one transaction on a database that exists.
+// write runs the function do in one transaction on a database that exists.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {

@@ -49,8 +49,8 @@ type Row struct {
 	IsSummary bool
 }
 
-// Read calls read with the database at path, which must exist. OpenCode may run and write meanwhile. Read fails with
-// ErrBusy or ErrForeign, or with an error of read.
+// Read runs the function read with the database at path, which must exist. OpenCode may run and write meanwhile. Read
+// fails with ErrBusy or ErrForeign, or with the error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {

@@ -47,8 +47,8 @@ type Table struct {
 	Rows int
 }
 
-// Read calls read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error of the
-// file, or an error of read.
+// Read runs the function read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error
+// of the file, or the error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := func() error {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
