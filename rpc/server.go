@@ -145,7 +145,7 @@ const maxConns = 256
 // A refused connection stays open for this time, so that its client can read the reason.
 const refusalTimeout = 5 * time.Second
 
-// A client sends its first message at once, so a program that is silent for this time hangs. The time is longer than
+// A client sends its first message at once. If it is silent for this time, its program hangs. The time is longer than
 // stallTimeout, which ends a connection within its first message, and logs why.
 const silenceTimeout = 2 * stallTimeout
 
@@ -153,7 +153,7 @@ const silenceTimeout = 2 * stallTimeout
 // after this time.
 const initializeTimeout = 5 * time.Second
 
-// If there are too many connections, add closes the oldest uninitialized one, or refuses c.
+// If there are too many connections, add closes the oldest one that should have initialized, or refuses c.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

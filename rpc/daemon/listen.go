@@ -44,8 +44,8 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
-			// The token file may come from a dead host, whose port may now belong to any other program. While this
-			// process has the lock, clients would trust the file.
+			// The token file may come from a dead host, whose port may now belong to any other program. While a process
+			// holds the lock, clients trust the file, so it must be removed.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}

@@ -75,7 +75,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 		case err == nil:
 			serve(conn)
 		case errors.As(err, &temporary) && temporary.Temporary():
-			// The process has probably too many open files, until a client leaves.
+			// The process probably has too many open files. When a client leaves, Accept works again.
 			log.Warn("accept", "cause", err)
 			time.Sleep(100 * time.Millisecond)
 		default:

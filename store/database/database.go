@@ -54,8 +54,8 @@ type Tx struct {
 	fault    func(query string) error // see DB.Fault
 }
 
-// statements has prepared statements by their text. They stay prepared until the connection is closed, so all texts
-// must be constants.
+// statements maps texts to prepared statements. They stay prepared until the connection is closed, so all texts must be
+// constants.
 type statements map[string]statement
 
 type statement struct {

@@ -64,8 +64,8 @@ type State struct {
 	Stamp string
 }
 
-// Session stores a session. If the session has moved to another project, it is unread again, because the terms of its
-// chunks name the project.
+// Session stores a session. If the session has moved to another project, it must be read again, because the terms of
+// its chunks name the project.
 func (tx *Tx) Session(s Session) (state State, err error) {
 	project, err := tx.project(s.Project)
 	if err != nil {
@@ -179,7 +179,8 @@ func (tx *Tx) addTerms(text string) {
 	})
 }
 
-// If the stored message is the same, isSame is true and its chunks stay.
+// replace deletes the stored chunks of a message. If the stored message is the same, isSame is true and the chunks
+// stay.
 func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	var rows []int64
 	isSame = len(m.Chunks) > 0

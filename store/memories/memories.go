@@ -28,7 +28,7 @@ type Memories struct {
 func In(db *database.DB) *Memories { return &Memories{db: db} }
 
 // OfProject are the memories that a head may show. MemoryID is the newest id of a memory of the project and its
-// workspace, ChangeID the newest id of a change. An id may be 0.
+// workspace, and ChangeID of a change. If there is none, the id is 0.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64

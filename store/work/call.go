@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Calls are the questions of agents. They outlive their sessions and runs, because the money is spent.
+// Calls are the questions of agents. They stay when their sessions and runs are deleted, because the money is spent.
 type Calls struct{ db *database.DB }
 
 func NewCalls(db *database.DB) *Calls { return &Calls{db} }
