@@ -96,7 +96,7 @@ func TestAnEditRefusesWhatLoadWouldIgnore(t *testing.T) {
 	}
 }
 
-// The first key of the dreamer also starts the dreamer.
+// An edit that adds the first key of the block "dreamer" also starts the dreamer.
 func TestAnEditNamesItsEffects(t *testing.T) {
 	o, _ := settingsOf(t, "")
 	value := "10"

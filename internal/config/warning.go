@@ -15,8 +15,7 @@ type Warning struct {
 	Line int
 	// Key is empty if the warning is about the whole file.
 	Key string
-	// Value is empty if the key itself is the problem. For objects, lists and possible secrets, Value shows only the
-	// kind and the size.
+	// Value is empty if the key itself is the problem. Objects, lists and possible secrets show only kind and size.
 	Value   string
 	Allowed string
 	Message string
