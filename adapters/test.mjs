@@ -20,7 +20,7 @@ const tests = readdirSync(here)
   .flatMap((dir) => readdirSync(dir, { recursive: true }).map((name) => join(dir, name)))
   .filter((path) => path.endsWith(".test.ts") && words.every((word) => path.includes(word)))
 
-// Each test is bundled on its own, so the runtimes need to know neither TypeScript nor our workspaces.
+// Each test file is bundled by itself, so that the runtimes need neither TypeScript nor our workspaces.
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 await build({
@@ -29,20 +29,20 @@ await build({
   bundle: true,
   format: "esm",
   platform: "node",
-  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // the first asks for Node built-ins, as CommonJS; OpenCode 2 provides the others
+  external: ["vscode-jsonrpc", "solid-js", "@opentui/solid"], // CommonJS that loads Node's modules; OpenCode 2 provides the others
   sourcemap: "inline",
   define: { shimVersion: '"test"', repository: JSON.stringify(join(here, "..")) },
 })
 const bundles = readdirSync(out).map((name) => join(out, name))
 
-// Each file gets a process of its own, because all shims of a process share one host.
+// Each test file runs in its own process, because all shims of a process share one host.
 const bun = join(here, "..", "node_modules", ".bin", "bun")
 const commands = {
   "--node": [[process.execPath, "--enable-source-maps", "--test", "--test-timeout=60000", ...bundles]],
   "--bun": bundles.map((bundle) => [bun, "test", "--timeout", "60000", bundle]),
 }
 let failed = false
-/** Runs commands until none is left. It prints the output of each one as a whole. */
+/** Runs the commands of the queue. The output of a command is printed when the command has ended. */
 async function work(queue) {
   for (let command = queue.shift(); command; command = queue.shift()) {
     const [program, ...programArgs] = command

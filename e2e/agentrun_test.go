@@ -36,14 +36,14 @@ const maxOutput = 987
 
 const agentSystem = "You summarise for a test."
 
-// A hidden agent runs in the real harness, while the user's session is open, and does not change that session.
-// The real host runs in the test's process, so that the test can make it run an agent.
+// The test runs a hidden agent in the real harness while a turn of the user's session is running. The session must not
+// change. The host runs in the test's process, so the test can call it directly.
 func testAgentRuns(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	ours := w.serve()
 	oc := w.launch(w.withPlugin())
-	t.Cleanup(ours.kill) // this cleanup runs before the world ends the host, because that host is this process
+	t.Cleanup(ours.kill) // our host is this process, so stop it before the world kills the host's process
 	session := w.session(oc)
 	a := &agents{w: w, host: ours.Host, session: session}
 
@@ -144,7 +144,7 @@ func (w *world) serve() servingHost {
 			serving.Go(func() { server.ServeConn(w.ctx, conn) })
 		}
 	})
-	// kill cuts all connections without an answer, as if the process had ended.
+	// kill cuts all connections without an answer, as a crash would.
 	kill := sync.OnceFunc(func() {
 		_ = listener.Close()
 		mu.Lock()
@@ -263,7 +263,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that the harness ends a hidden agent's run when the host is killed.
+// survivesNoKill checks that a killed host also ends the agent's run in the harness.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -287,7 +287,7 @@ func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	}
 }
 
-// wantOnly waits until OpenCode has only these sessions. In Pi a hidden agent has no session, so there is
+// wantOnly waits until OpenCode has exactly these sessions. In Pi, a hidden agent creates no session, so there is
 // nothing to check.
 func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Helper()
@@ -313,7 +313,8 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// removesOrphans checks that a new plugin removes the child session of a killed OpenCode, and no session of the user.
+// A killed OpenCode leaves the child session of its hidden agent behind. removesOrphans checks that the next plugin
+// removes it.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
 	create := func(s opencodetest.NewSession) string {

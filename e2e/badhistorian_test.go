@@ -18,11 +18,10 @@ import (
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the cause that the host names. If the host accepts the historian's answers, cause is empty.
+	// cause is a part of the reason that the status names. If the host accepts the historian's answers, cause is empty.
 	cause  string
 	isLate bool
-	// If the result does not depend on the harness, the tests of internal/host play the historian, and only
-	// -all plays it here.
+	// If dependsOnHarness is false, the case runs only with -all: the tests of internal/host also have it.
 	dependsOnHarness bool
 }
 
@@ -65,7 +64,7 @@ func tells(text string) func(chronicle.Range) mockllm.Step {
 	}
 }
 
-// halfAnswer stops in its second compartment, as if the answer had reached its greatest length.
+// halfAnswer ends in the middle, as if the model had reached its limit for output tokens.
 func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
 	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")
@@ -78,7 +77,7 @@ func callsForEver(chronicle.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// The window is full after eight turns, or after two if the historian is an endless loop.
+// turns returns enough turns to fill the window.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
@@ -89,7 +88,7 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// Messages of this length fill the window within the turns of the session.
+// words returns the length of each text in words. With it, the turns of the session fill the window.
 func (b badHistorian) words() int {
 	switch {
 	case b.isLate: // the turns of this session have three steps
@@ -100,7 +99,7 @@ func (b badHistorian) words() int {
 	return 2_500
 }
 
-// A bad historian stops no prompt and loses no history. The status names the cause.
+// If the historian gives bad answers, prompts still work, no message is lost, and the status names the reason.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
 func testBadHistorians(t *testing.T, h schema.Harness) {
@@ -115,7 +114,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
-			steps := 1 // with one step per turn, a run ends before the next prompt
+			steps := 1 // with one step per turn, a run of the historian ends before the next prompt
 			k.words, k.lines = bad.words(), 150
 			if bad.isLate {
 				steps = 3
@@ -155,7 +154,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	isTaken := bad.cause == ""
 	for i, row := range k.rows {
 		if i > 0 && isTaken && bad.isLate {
-			break // the window may fill before a later answer, so a later compartment may be made without the model
+			break // the window may be full before the second answer comes; later compartments are then made without the model
 		}
 		if byModel := row.MadeBy == chronicle.ByModel; byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)

@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// If the provider refuses invalid thinking, the session ends. To count the blocks of whole sessions, let the
-// provider drop invalid ones:
+// The value "refuse" ends a session at its first invalid block. To count the invalid blocks of whole sessions instead,
+// run the tests with "drop":
 //
 //	go test ./e2e -run BoundThinking -v -args -binding=drop
 var bindingMode = flag.String("binding", "refuse", "refuse or drop thinking whose prefix has changed, in the tests of models that bind it")
@@ -63,8 +63,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// The returned function becomes true some steps (more) after the n-th bust. A bust shows as a prompt smaller
-// than the previous one.
+// relievedTimes returns a function of the prompt's size. It returns true after n busts and `more` further steps. If a
+// prompt is smaller than the one before, there was a bust.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -79,8 +79,8 @@ func relievedTimes(n, more int) func(int) bool {
 	}
 }
 
-// The model binds its thinking. The provider refuses each request with a thinking block after a changed prefix.
-// So if a session reaches its end, it has sent no invalid block.
+// The model's thinking is bound, and the provider refuses requests with invalid thinking. So if a session reaches its
+// end, no request contained an invalid block.
 func TestBoundThinking(t *testing.T) {
 	testBoundThinking(t, schema.HarnessOpenCode, slices.Concat(bound, []boundCase{
 		{"plan mode", true, boundPlan},
@@ -90,9 +90,8 @@ func TestBoundThinking(t *testing.T) {
 
 type boundCase struct {
 	name string
-	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to a
-	// refusal. Pi is four times as fast as OpenCode. So without -all, only Pi plays the other sessions. In OpenCode,
-	// only the session with the fork then comes under pressure.
+	// inBoth is true if the case depends on the harness, for example on the ids of its messages. All other cases run
+	// only in Pi, which is four times as fast as OpenCode. With -all, they run in both.
 	inBoth bool
 	play   func(*drive)
 }
@@ -140,8 +139,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// No block may be invalid, and no block may go to a model that cannot read it. A bust must have cut off each
-// missing block.
+// checkBound fails if a request contains invalid thinking, or thinking of another model. If thinking is missing that
+// the last request contained, there must have been a bust.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
@@ -185,7 +184,7 @@ func (d *drive) checkBound() {
 	}
 }
 
-// If the provider is busy, OpenCode repeats the request unchanged, without a further pass.
+// If the provider is busy, OpenCode sends the same request again, without a new pass.
 func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	for i, r := range requests {
 		if i+1 == len(requests) || !bytes.Equal(r.Body, requests[i+1].Body) {
@@ -195,8 +194,8 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	return kept
 }
 
-// If the array changes during a pass, the shim does not use the pass's answer. The next pass has the same
-// number of messages.
+// If the array changes during a pass, the shim ignores the pass's answer. The next pass then has the same number of
+// messages.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {
@@ -208,8 +207,7 @@ func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	})
 }
 
-// Some passes led to no request. join joins each of them with the next pass. If one of the two is a bust, the
-// request is one.
+// join removes passes that led to no request. If a removed pass was a bust, the next pass counts as a bust.
 func join(passes []store.PassRow, isUnsent func(store.PassRow) bool) (kept []store.PassRow) {
 	busted, cause := false, ""
 	for _, p := range passes {
@@ -261,7 +259,7 @@ func boundOverflow(d *drive) {
 	d.turn(14, "And on.")
 }
 
-// boundRevert reverts once to a point after a bust, and once to a point before the bust.
+// boundRevert goes back twice: first to a point after a bust, then to a point before it.
 func boundRevert(d *drive) {
 	d.open()
 	d.turn(4, "One.")
@@ -306,7 +304,7 @@ func (d *drive) flush() {
 	}
 }
 
-// With /ctx-flush the user applies the waiting drops of results that are old enough.
+// With /ctx-flush, the user makes the next pass apply the waiting drops.
 func boundFlush(d *drive) {
 	d.open()
 	d.turn(14, "One.")
@@ -330,8 +328,7 @@ func boundSwitch(d *drive, other string) {
 	d.turn(2, "Seven.")
 }
 
-// OpenCode's plan agent adds a reminder to the newest prompt. When another prompt is the newest, OpenCode
-// removes the reminder.
+// In plan mode, OpenCode adds a reminder to the newest prompt, and removes it from there when a newer prompt comes.
 func boundPlan(d *drive) {
 	d.open()
 	d.turn(2, "One.")
@@ -408,7 +405,7 @@ func boundSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// After a long pause the provider's cache is gone, but thinking stays bound to its prefix.
+// After a long pause, the provider's cache is gone, but thinking is still bound.
 func TestBoundThinkingAfterAGap(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testBoundThinkingAfterAGap(t, schema.HarnessOpenCode)
@@ -438,7 +435,7 @@ func testBoundThinkingAfterAGap(t *testing.T, h schema.Harness) {
 	}
 }
 
-// A new OpenCode process knows only the stored part of the last answer.
+// After a restart, OpenCode has only the part of the last answer that it had stored.
 func TestBoundThinkingAfterARestart(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testBoundThinkingAfterARestart(t, schema.HarnessOpenCode)

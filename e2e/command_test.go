@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// `opencode run` shows no toasts, so the commands print their answer. A plugin can end a command only by an
-// exception, but OpenCode's log must show no error.
+// `opencode run` cannot show toasts, so a command prints its answer. A plugin can end a command only by throwing an
+// exception. OpenCode's log must still contain no error.
 func TestCommandsOutsideTheTUI(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -29,11 +29,11 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	}
 	for _, test := range []struct {
 		command, says string
-		repeats       bool // true if an earlier command shows the same; it then runs only with -all
+		repeats       bool // true if an earlier command shows the same; the case then runs only with -all
 	}{
-		{"ctx-status", "Next bust: with the next message", false}, // the previous command asked for the bust
+		{"ctx-status", "Next bust: with the next message", false}, // the command before this one asked for a bust
 		{"ctx-flush", "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown.", true},
-		{"ctx-recomp", "The historian is switched off", true}, // the session's model is scripted, so it has no historian
+		{"ctx-recomp", "The historian is switched off", true}, // the scripted model has no answers for a historian, so it is off
 		{"ctx-wrapup", "The historian is switched off", true},
 	} {
 		if test.repeats && !suite.All() {

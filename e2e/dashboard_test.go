@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In the dashboard, the user edits a memory and keeps a piece. The next request of the running session stays
-// the same, because only a bust may change the cached prompt. The next bust shows both changes.
+// While a session is running, the user edits a memory and keeps a dropped unit in the dashboard. The next request must
+// not change, because only a bust may change the cached prompt. The next bust must show both.
 func TestDashboardOfARunningSession(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -8,9 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With equal paths and a scripted model, OpenCode sends the same bodies in every run. Other tests compare two
-// runs byte by byte, so they rely on this fact. Only the headers and the database differ between runs. The
-// system prompt's date changes at midnight.
+// Other tests compare the requests of two runs byte by byte. That works because OpenCode sends the same bodies if the
+// paths and the model's answers are the same. At midnight, the date in the system prompt changes.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessOpenCode) }
 
 func testSameBytesTwice(t *testing.T, h schema.Harness) {

@@ -15,9 +15,8 @@ import (
 func TestDream(t *testing.T)   { testDream(t, schema.HarnessOpenCode) }
 func TestPiDream(t *testing.T) { testDream(t, schema.HarnessPi) }
 
-// The user lets the dreamer merge two memories. The dreamer's request is limited in size and has no tool. The
-// next session has the merged memory. `spend` shows the cost, and one command undoes the run. The user's
-// session does not change.
+// The dreamer merges two memories. Its request has a limited size and no tools, the next session gets the merged
+// memory, `spend` shows the cost, and one command undoes the run. The user's session must not change.
 func testDream(t *testing.T, h schema.Harness) {
 	suite.OnlyWithAll(t, "the tests of internal/host play the dreamer")
 	needs(t, h)

@@ -11,14 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user runs a wrap-up and then a recomp, and can cancel both. No message is lost, and only a bust changes
-// the prefix.
+// The user runs and cancels a wrap-up and a recomp. No message may be lost, and only a bust may change the prefix.
 func TestErrands(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testErrands(t, schema.HarnessOpenCode)
 }
 
-// The wrap-up summarises the first six turns, each with a prompt and two answers.
+// The wrap-up summarises the first six turns. Each turn has a prompt and two answers.
 const wrappedUp = 6 * 3
 
 func testErrands(t *testing.T, h schema.Harness) {
@@ -58,8 +57,7 @@ func testErrands(t *testing.T, h schema.Harness) {
 
 type errands struct {
 	*talk
-	// word begins the historian's summaries. While word is empty, the historian does not answer. The mutex of
-	// talk guards word.
+	// word is the first word of each summary. If word is empty, the historian does not answer. talk.mu guards word.
 	word string
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The model calls ctx_expand on summarised messages, and reads their exact text. At the first call, the host
-// still holds these messages. Then the harness compacts the session. At the second call, ctx_expand reads the
-// messages from the harness's own store.
+// The model calls ctx_expand twice to read summarised messages. At the first call, the host still has the messages in
+// memory. Then the harness compacts the session. At the second call, the host must read the messages from the harness's
+// own store.
 func TestExpand(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testExpand(t, schema.HarnessOpenCode)

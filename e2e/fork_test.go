@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A fork's messages are copies with new ids. The fork's first request begins with its original's request:
-// dropped units stay dropped, and the provider reads the prefix from its cache.
+// A fork contains copies of messages, with new ids. Its first request must begin like the last request of the original
+// session: dropped units stay dropped, and the provider reads the prefix from its cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestBoundThinking has a fork")
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessOpenCode)

@@ -29,8 +29,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The head replaces the oldest messages of a session. It survives restarts of the host, a second publication, a
-// copy of the session and a revert.
+// The head replaces the oldest messages of a session. Restarts of the host, a second publication, a copy and a revert
+// must not damage it.
 func TestHead(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and TestLongHistory a head in OpenCode")
 	testHead(t, schema.HarnessOpenCode)
@@ -60,7 +60,7 @@ func testHead(t *testing.T, h schema.Harness) {
 	k.checkHead(folded, []int{1, 2}, nil)
 
 	k.publish(3)
-	k.turn(6) // a publication waits for a bust, and a restart of the host does not change that
+	k.turn(6) // the new summary is shown only after the next bust; a restart of the host does not change this
 	before := k.newest()
 	k.checkSamePrefix(folded, before)
 	k.flush()
@@ -155,19 +155,19 @@ func (w *world) killHost() {
 	}
 }
 
-// A headKeeper plays the turns of one session, and publishes their summaries in the historian's place.
+// A headKeeper plays the turns of a session. It also publishes summaries, as the historian would.
 type headKeeper struct {
 	*world
 	agent   agent.Agent
 	session string
 	first   map[int]*mockllm.Request // by turn: the first request of the turn
 	marks   bool                     // whether a publication asks for a compaction marker
-	further int                      // the number of messages of the next turn that the last compartment of a publication also covers
+	further int                      // how many messages of the next turn the last compartment of a publication also contains
 }
 
 func promptOf(turn int) string { return fmt.Sprintf("Prompt number %d.", turn) }
 
-// summaryOf is long, so that the baseline is much larger than the delta.
+// The summaries of the first two turns are long, so that the baseline is much larger than the delta.
 func summaryOf(turn int) string {
 	sentences := 5
 	if turn <= 2 {
@@ -213,8 +213,8 @@ func (k *headKeeper) flush() {
 	}
 }
 
-// openStore kills the host and opens the store. If the shim starts another host before the store is open,
-// openStore kills that one, too.
+// openStore kills the host and opens the store. The shim may start a new host in between, and openStore kills that
+// host, too.
 func (w *world) openStore() *store.Store {
 	w.t.Helper()
 	for {
@@ -229,7 +229,7 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// While the test holds the store, a new host starts without a store and refuses commands. awaitHost kills this host.
+// The test has locked the store, so a host that starts now has no store. awaitHost kills such hosts until a host works.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -307,8 +307,7 @@ func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned
 	k.checkHeadBreakpoints(r)
 }
 
-// checkHeadBreakpoints asserts that the acknowledgement has a breakpoint, and that the harness's own ones are
-// still there.
+// checkHeadBreakpoints fails if the acknowledgement has no breakpoint, or if a breakpoint of the harness is gone.
 func (w *world) checkHeadBreakpoints(r *mockllm.Request) {
 	w.t.Helper()
 	want := []string{"system[0]", "messages[1].content[0]:assistant"}
@@ -340,7 +339,7 @@ func tokensThroughHead(r *mockllm.Request) int {
 	return r.TokensThrough(lastOfMessage(r, 1))
 }
 
-// A provider may join the head's third message with the next message.
+// deltaOf returns only the first block, because a provider may join the head's third message with the next message.
 func deltaOf(r *mockllm.Request) string { return textAt(r, 2, 0) }
 
 func textAt(r *mockllm.Request, message, content int) string {
@@ -350,7 +349,7 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays asserts that a replay of each recorded part makes the same wires. The later parts begin with a head.
+// checkReplays fails if a replay of a recorded trace produces other wires. The later traces begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With a historian, a session grows to several times its window. The provider accepts each prompt, and each
-// message is in the request or in a summary.
+// With a historian, a session can exceed its window several times. The provider must accept every prompt, and each
+// message must be in the prompt or in a summary.
 func TestLongHistory(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testLongHistory(t, schema.HarnessOpenCode)
@@ -76,8 +76,8 @@ func TestLongTurn(t *testing.T) {
 	testLongTurn(t, schema.HarnessOpenCode)
 }
 
-// The turns are longer than the window. The older steps of a turn are summarised, and each request still has
-// the prompt that the model is answering (checkHistory).
+// Each turn is longer than the window. Its older steps must be summarised, and each request must contain the prompt
+// that the model is answering (see checkHistory).
 func testLongTurn(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -108,14 +108,14 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// The user runs the harness's own /compact. The harness's summary then replaces the removed messages, and the
-// historian summarises the later ones.
+// The user runs the harness's /compact. The harness's summary must replace the removed messages, and the historian must
+// summarise the later messages.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	const told = "All that the harness has taken, in a sentence."
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	w.mock.AddRule(mockllm.Rule{ // a request for a summary of the conversation, which has no heading for the historian
+	w.mock.AddRule(mockllm.Rule{ // the harness's request for a summary: it has no heading of the historian
 		Name: "compaction", Answer: mockllm.Always(mockllm.Say(told)),
 		Match: func(r *mockllm.Request) bool {
 			return mockllm.WithoutTools(r) && shownToHistorian(r, "long") == chronicle.Range{}
@@ -140,8 +140,8 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	k.read()
 
 	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
-	// On a busy machine, the historian may be faster than the agent. Then compartments already stand for all
-	// removed messages, and the harness's summary needs none.
+	// On a busy machine, the historian may already have summarised all removed messages. The harness's summary is then
+	// not needed.
 	isNeeded := slices.ContainsFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy != chronicle.ByModel })
 	if isNeeded && (filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told)) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)
@@ -170,7 +170,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	if through := headOf(last).through; want == 0 || through != want {
 		t.Errorf("the head ends at message %d; the historian's newest run before the last bust ends at %d", through, want)
 	}
-	holding := 0 // Pi summarises the beginning of a turn separately, so one message may contain the sentence twice
+	holding := 0 // Pi summarises the start of a turn separately, so one message may contain the sentence twice
 	for _, m := range last.Messages {
 		if slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return strings.Contains(c.Text, told) }) {
 			holding++
@@ -187,7 +187,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// A historian that works well makes a compartment of every 12 messages.
+// A good historian: it writes a compartment for every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {

@@ -61,7 +61,7 @@ func (o *piOpening) ask(text string, isManaged bool) {
 
 func (o *piOpening) wantNotice(words ...string) {
 	o.t.Helper()
-	// Await holds the lock of the records during this function, so the function may read only the record r.
+	// Await holds the lock of the records while it calls this function, so the function may use only r.
 	r, err := o.pi.Await(o.ctx, func(r pitest.Record) bool {
 		return r.Type == "extension_ui_request" && strings.Contains(string(r.Raw), `"method":"notify"`) && !slices.ContainsFunc(words, func(word string) bool {
 			return !strings.Contains(string(r.Raw), strings.ReplaceAll(word, `"`, `\"`))
@@ -93,8 +93,8 @@ func (d *download) piConfiguration() map[string]string {
 	return files
 }
 
-// With one downloaded file, a user of Pi installs magicctx, works, and removes everything again. If the file is
-// moved meanwhile, a notice names the remedy, and the remedy works.
+// A user of Pi installs magicctx from one downloaded file, works, and uninstalls it. If the file is moved, a notice
+// must name a remedy that works.
 func TestPiInstallFromOneFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -152,8 +152,8 @@ func TestPiInstallFromOneFile(t *testing.T) {
 	o.close()
 }
 
-// Pi 0.87 loads a project's extensions only if the user trusts the project. If magicctx is installed for all
-// projects, the project's loader does nothing.
+// Pi 0.87 loads the extensions of a project only if the user trusts the project. If magicctx is also installed for all
+// projects, the project's loader must do nothing.
 func TestPiInstallForAProject(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -187,8 +187,8 @@ func TestPiInstallForAProject(t *testing.T) {
 	o.close()
 }
 
-// npm installs the packages of `task package` without a network, and their command adds them to Pi. `pi
-// install` with the package's folder works, too.
+// npm installs the packages of `task package` offline, and their command adds them to Pi. `pi install` with the
+// package's folder must work, too.
 func TestPackedPiExtensionWorks(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

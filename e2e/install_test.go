@@ -17,7 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A download is a machine with one downloaded file, the program, and no configuration.
+// A download is a new machine: it has the downloaded program, and no configuration.
 type download struct {
 	*world
 	program string
@@ -187,8 +187,8 @@ func (d *download) configuration() map[string]string {
 	return files
 }
 
-// With an empty home and one downloaded file, a user installs magicctx, works, and removes everything again. If
-// the file is moved or broken meanwhile, a notice names the remedy, and the remedy works.
+// A user installs magicctx from one downloaded file, works, and uninstalls it. If the file is moved or damaged, a
+// notice must name a remedy that works.
 func TestInstallFromOneFile(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -254,8 +254,8 @@ func TestInstallFromOneFile(t *testing.T) {
 	}
 }
 
-// An installation for a project works through its loader. If magicctx is also installed for all projects, it
-// still works only once.
+// An installation for a project works through a loader. If magicctx is also installed for all projects, it must still
+// run only once.
 func TestInstallForAProject(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// The judge converts the array to a request with OpenCode's own code. For a recorded session, the result equals
-// OpenCode's requests, message by message.
+// The judge must convert a recorded session to the same messages that OpenCode has sent.
 func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// killSeed decides when the host is killed:
+// killSeed selects the moments at which the host is killed:
 //
 //	go test ./e2e -run Killed -args -killseed=7
 var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which the host is killed")
@@ -21,12 +21,12 @@ var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which t
 const (
 	kills = 10
 
-	// killWindow is the longest delay between a request's arrival and the kill. A step takes 0.15 s on a quiet
-	// machine, so the kill hits the answer, the tools, the events or the next pass.
+	// killWindow is the longest time between a request and the kill. A step takes 0.15 s on a quiet machine, so the
+	// kill may come during the answer, the tools, the events or the next pass.
 	killWindow = 300 * time.Millisecond
 )
 
-// A restart of the host is invisible at any moment: the provider receives the same bytes as without the restart.
+// The host is killed at random moments and starts again. The provider must receive the same bytes as without the kills.
 func TestKilledHostChangesNothing(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and the fuzzer kills hosts under the shim of OpenCode")
 	testKilledHostChangesNothing(t, schema.HarnessOpenCode)
@@ -87,8 +87,8 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 	return requests
 }
 
-// A killer kills the host at random moments, at most once during a pass. If a pass loses two hosts, the shim
-// gives this pass up, so the prompt would differ.
+// A killer kills the host at random moments, at most once per pass. If a pass lost two hosts, the shim would give up,
+// and the prompt would differ.
 type killer struct {
 	w      *world
 	random *rand.Rand
@@ -98,7 +98,7 @@ type killer struct {
 	killed int
 }
 
-// An order is a kill that is due. done is closed when the host is dead.
+// An order is a planned kill. done is closed when the host is dead.
 type order struct {
 	request int
 	delay   time.Duration
@@ -128,8 +128,8 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 	})
 }
 
-// arrived orders the kill that follows a request. On a busy machine, an earlier kill may be late. Then arrived,
-// and so the answer, waits for that kill.
+// arrived starts the kill that belongs to a request. On a busy machine, the kill before may still be running, so
+// arrived waits for it.
 func (k *killer) arrived(request int) {
 	if k.late != nil {
 		<-k.late

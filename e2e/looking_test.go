@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With and without magicctx, the harness's own store is the same, byte for byte, except random names and times.
-// The session has notes, drops and a head.
+// The session has notes, drops and a head. The harness's own store must be the same as without magicctx, except for
+// random names and times.
 func TestInvariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessOpenCode)
 }
@@ -52,7 +52,7 @@ func lineAt(lines []string, i int) string {
 
 func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool) []string {
 	t.Helper()
-	const big = 6 // the number of files of 44 kB, a size that no read tool cuts
+	const big = 6 // the number of files with 44 kB, which no read tool shortens
 	files := map[string]string{"notes.txt": "the answer is 41\n"}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
@@ -74,7 +74,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	}
 	reports(2_000, w.readNotes("toolu_notes"))
 	reports(2_000, mockllm.Say("It is 41."))
-	// The reported sizes stay below the force level, so no pass busts in the middle of the turn. They end above the
+	// During the turn, the reported sizes are below the force level, so no pass busts. At its end, they are above the
 	// execute threshold, so the next turn begins with a bust.
 	for i := range big {
 		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
@@ -100,7 +100,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	return lines
 }
 
-// checkIsManaged asserts that magicctx has done everything in this session that could change the harness's store.
+// checkIsManaged fails if magicctx has not done everything that could change the harness's store.
 func (w *world) checkIsManaged(session string) {
 	w.t.Helper()
 	edits, folds := 0, 0
@@ -121,7 +121,7 @@ func (w *world) checkIsManaged(session string) {
 	}
 	want := 2
 	if w.harness == schema.HarnessOpenCode2 {
-		want = 1 // the read tool of the beta answers with JSON, to which no note is added
+		want = 1 // the beta's read tool returns JSON, to which magicctx adds no note
 	}
 	if len(told) < want {
 		w.t.Errorf("the model has read %d notes: %q", len(told), slices.Collect(maps.Keys(told)))
@@ -186,7 +186,7 @@ func (w *world) rowsOf(path string) (lines []string) {
 	each(`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) { tables = append(tables, row.ColumnText(0)) })
 	for _, table := range tables {
 		query := `SELECT * FROM "` + table + `" ORDER BY 1`
-		switch table { // OpenCode logs a varying number of changes of the session, between changes of messages
+		switch table { // OpenCode logs changes of a session in varying numbers
 		case "event":
 			query = `SELECT id, aggregate_id, type, data FROM event WHERE type NOT LIKE 'session.updated%' ORDER BY id`
 		case "event_sequence":
@@ -206,13 +206,13 @@ func (w *world) rowsOf(path string) (lines []string) {
 }
 
 var (
-	// randomName matches OpenCode's ids and names of sessions, Pi's ids, and the hashes of texts with an id.
+	// randomName matches ids of OpenCode and Pi, OpenCode's random session names, and hashes that depend on an id.
 	randomName = regexp.MustCompile(`\b[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"[0-9a-f]{8}"|\b[0-9a-f]{64}\b|"slug":"[a-z-]+"| slug=[a-z-]+`)
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
-// namedAnew replaces random names with numbers, in the order of their appearance. Times and the path of the test's
-// directory become placeholders. Pi stores a list of tools; namedAnew leaves out the host's tools in this list.
+// namedAnew replaces random names by numbers, in the order in which they appear. It replaces times and the test's path
+// by placeholders. From the list of tools that Pi stores, it removes the host's tools.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}
 	for i, line := range lines {

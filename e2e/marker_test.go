@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// A compaction marker hides from OpenCode the messages that the head stands for. OpenCode's array becomes
-// short, and the requests stay the same. If the user switches markers off, the marker is removed.
+// A marker hides the messages that the head replaces from OpenCode, so OpenCode's array becomes short. The requests
+// must not change. If the user switches markers off, the marker must disappear.
 func TestMarker(t *testing.T) {
 	needs(t, schema.HarnessOpenCode)
 	t.Parallel()
@@ -36,7 +36,7 @@ func TestMarker(t *testing.T) {
 	k.turn(6)
 	k.checkSamePrefix(folded, k.newest())
 
-	k.further = 1 // the compartment ends with the prompt of turn 4, so the marker stands at that prompt
+	k.further = 1 // the compartment ends with the prompt of turn 4, so the marker is at that prompt
 	k.publish(3)
 	k.flush()
 	k.turn(7)
@@ -48,7 +48,7 @@ func TestMarker(t *testing.T) {
 	k.turn(8)
 	k.checkSamePrefix(extended, k.newest())
 
-	// A copy of the session begins with the head of its original. The marker in the copy is removed.
+	// A copy of the session must begin with the original's head. The marker in the copy must be removed.
 	copied, err := a.Copy(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)

@@ -22,9 +22,9 @@ func TestPiMemoryIsShared(t *testing.T) {
 	testMemoryIsShared(t, schema.HarnessPi, schema.HarnessOpenCode)
 }
 
-// The model of one harness writes a memory and a note. Later sessions of the project get the memory, also in a linked
-// worktree and in the other harness. A session of another project gets only the memories that a workspace of both
-// projects shares. If the user adds a memory on the command line while the host runs, the next session gets it.
+// A model in one harness writes a memory and a note. Later sessions of the project must get the memory, also in a
+// linked worktree and in the other harness. A session of another project must get only memories that a workspace of
+// both projects shares. A memory that the user adds on the command line must reach the next session.
 func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	needs(t, writes)
 	needs(t, reads)

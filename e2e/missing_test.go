@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Without its host, the plugin changes nothing: the provider receives the same requests as without the plugin.
+// If the host is missing, the provider must receive the same requests as without the plugin.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in e2e/fault")
 	testMissingHostLeavesPromptsUnchanged(t, schema.HarnessOpenCode)
@@ -45,7 +45,7 @@ func testMissingHostLeavesPromptsUnchanged(t *testing.T, h schema.Harness) {
 	checkBodies(t, run(false), run(true))
 }
 
-// OpenCode writes in its log that the host is missing; Pi shows a notice.
+// If the host is missing, OpenCode writes it to its log, and Pi shows a notice.
 func (w *world) pluginComplained(oc agent.Agent) bool {
 	if p, ok := oc.(*agent.Pi); ok {
 		return slices.ContainsFunc(p.UIRequests("notify"), func(r pitest.UIRequest) bool { return strings.Contains(r.Message, "no-such-host") })

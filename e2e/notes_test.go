@@ -20,8 +20,8 @@ func TestPiNotesForLater(t *testing.T) {
 	testNotesForLater(t, schema.HarnessPi)
 }
 
-// The model postpones work until a file exists. The host finds the file, and tells the next session of the
-// project, once. The result of /ctx-aug is sent with the next prompt only.
+// The model postpones work until a file exists. When the host finds the file, it must tell the next session of the
+// project, once. The result of /ctx-aug must be sent only with the next prompt.
 func testNotesForLater(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user gets one notice of each bust, and one notice that a historian keeps failing.
+// The user must get one notice for each bust, and one notice if the historian fails again and again.
 func TestNotices(t *testing.T) { testNotices(t, schema.HarnessOpenCode) }
 
 func TestPiNotices(t *testing.T) { testNotices(t, schema.HarnessPi) }
@@ -27,8 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices a bust costs nothing. With another value of "spending", rent would remove the content
-	// before the pressure comes.
+	// With flat prices, a bust costs nothing. At other settings of spending, rent would remove the content before there
+	// is pressure.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}
@@ -62,8 +62,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	}
 }
 
-// The answer to /ctx-status stays on the screen and does not reach the model. OpenCode stores it as an ignored
-// message; Pi does not store it.
+// The answer to /ctx-status must stay on the screen and not reach the model. OpenCode stores it as an ignored message.
+// Pi does not store it.
 func (w *world) checkStatusStays(a agent.Agent, session string, heard func() []string) {
 	w.t.Helper()
 	const status = "Context: "

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model keeps reading big files, and gets hints that it could drop some of them. Each hint stands at the end
-// of content that no request has held before, and never changes.
+// While a model reads big files, it gets reminders that it could drop some of them. Each reminder must be at the end of
+// new content, and must never change.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
@@ -24,7 +24,7 @@ func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
-	const big = 5 // the number of files of 44 kB, a size that no read tool cuts
+	const big = 5 // the number of files with 44 kB, which no read tool shortens
 	files := map[string]string{}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
@@ -41,8 +41,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	for i := range big {
 		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), tool, input)
-		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes
-		// the execute threshold mid-turn. It stays below the force level, so no pass busts.
+		// The first steps report a third of the 64,000 tokens. At the fourth step, the prompt exceeds the execute
+		// threshold mid-turn, but not the force level, so no pass busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
 			step.Usage.Read = 29_900
@@ -90,7 +90,7 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 }
 
-// The keys are the id of the call whose result has the note, or the text before the note.
+// The keys are the ids of calls whose results contain a note, or the texts before a note.
 func notes(r *mockllm.Request) map[string]string {
 	all := map[string]string{}
 	for _, m := range r.Messages {

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If there is no beta of OpenCode 2, a fake plays it. e2e/opencode2 has the other sessions.
+// If no beta of OpenCode 2 is installed, a fake is used. The other tests of OpenCode 2 are in e2e/opencode2.
 func TestOpenCode2Invariant17HarnessStoreStaysTheSame(t *testing.T) {
 	testLookingChangesNothing(t, schema.HarnessOpenCode2)
 }

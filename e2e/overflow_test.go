@@ -14,8 +14,7 @@ import (
 
 const limitTimeout = 20 * time.Second
 
-// If a refusal names a limit, the host uses this limit until the provider accepts a larger prompt. OpenCode
-// reports the refusal and the usage to the host.
+// If the provider's refusal contains a limit, the host must use this limit, until the provider accepts a larger prompt.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// npm installs the packages of `task package` without a network, their command adds them to OpenCode, and the
-// next prompt is tagged.
+// npm installs the packages of `task package` offline, and their command adds them to OpenCode. The next prompt must be
+// tagged.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -73,7 +73,7 @@ type packing struct {
 
 var packed packing
 
-// The first test that needs the packing makes it. The tests only read it.
+// The first test that needs the packages builds them. All tests only read them.
 func (w *world) installPacked() *packing {
 	w.t.Helper()
 	packed.once.Do(func() { packed.make(w) })
@@ -87,7 +87,7 @@ func (p *packing) make(w *world) {
 	w.t.Helper()
 	dir := filepath.Dir(product.Host)
 	p.tarballs = filepath.Join(dir, "packed")
-	// The build needs the caches in the home of the developer who runs the test.
+	// The build runs in the developer's real home, because it needs the caches there.
 	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--out", p.tarballs)
 	cmd.Dir = product.Repo
 	if out, err := cmd.CombinedOutput(); err != nil {

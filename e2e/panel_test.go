@@ -78,7 +78,7 @@ func (s *screen) create(title string) string {
 	return created.ID
 }
 
-// While OpenCode's screen is incomplete, OpenCode ignores the request to show a session. So show repeats the request.
+// While OpenCode is still drawing its screen, it ignores the request to show a session. So show repeats it.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -97,7 +97,7 @@ func (s *screen) show(session string, words ...string) {
 	}
 }
 
-// say returns how full the window then is, for example " 24% ".
+// say sends a prompt, and returns how full the window is after it, for example " 24% ".
 func (s *screen) say(session, text string) string {
 	s.t.Helper()
 	if _, err := s.client.Prompt(s.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
@@ -120,7 +120,7 @@ func (s *screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// task runs a task of the repository as a user with a checkout does, and in this user's home.
+// task runs a task of the repository with the home of the test's user.
 func (d *download) task(args ...string) {
 	d.t.Helper()
 	cache, err := exec.CommandContext(d.ctx, "go", "env", "GOCACHE", "GOMODCACHE").Output()
@@ -135,8 +135,8 @@ func (d *download) task(args ...string) {
 	}
 }
 
-// After the installation, OpenCode 1 shows the panel: all of it beside a wide screen, and only one line below a narrow
-// one. The panel's values follow the session that is shown, also through a restart of the host.
+// After the installation, OpenCode 1 must show the panel: the whole panel beside a wide screen, and one line below a
+// narrow one. Its values must follow the shown session, also after a restart of the host.
 func TestPanelOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim play the panel")
@@ -184,7 +184,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 	}
 }
 
-// The commands in OpenCode's palette answer in dialogs. They lead from page to page, without a turn of the model.
+// The commands in OpenCode's palette must answer in dialogs, which lead from page to page without a turn of the model.
 func TestPaletteOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim run the commands")

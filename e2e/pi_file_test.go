@@ -36,14 +36,14 @@ var brokenFiles = []struct {
 			fmt.Appendf(nil, entry, "0000000a", newest, `{"role":"user","content":"Was there more?"}`),
 			fmt.Appendf(nil, entry, "0000000b", "0000000a", `{"role":"hologram","content":"?","timestamp":-1}`))
 	}},
-	// After this entry, Pi itself finds neither the conversation nor its system prompt.
+	// If the file contains this entry, Pi itself finds neither the conversation nor the system prompt.
 	{"a message without an id", func(lines [][]byte, newest string) [][]byte {
 		return append(lines, fmt.Appendf(nil, `{"type":"message","parentId":%q,"message":{"role":"user","content":"Was there more?","timestamp":-1}}`+"\n", newest))
 	}},
 }
 
-// Pi opens a damaged session file. The model gets the same content as without magicctx. Each request extends
-// the previous one, or is a bust with a cause.
+// Pi opens damaged session files. The model must get the same content as without magicctx. Each request must extend the
+// request before it, or be a bust with a cause.
 func TestPiBrokenSessionFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -88,7 +88,7 @@ func (w *world) wholeFile() (session string, lines [][]byte) {
 	return session, lines[:len(lines)-1] // the file ends with a line break
 }
 
-// Pi opens the session once for each damage. magicctx works, so Pi shows no notice.
+// For each kind of damage, Pi opens the session once. magicctx works, so Pi must show no notice.
 func (w *world) openEach(o pitest.Options, whole [][]byte) (requests []*mockllm.Request) {
 	w.t.Helper()
 	p := w.startPi(o)

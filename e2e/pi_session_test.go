@@ -101,8 +101,8 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// If the user leaves a branch, Pi asks the model for a summary of the branch, in a separate request. magicctx
-// must not change this request.
+// If the user leaves a branch, Pi asks the model for a summary of it, in a separate request. magicctx must not change
+// that request.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)
@@ -127,7 +127,7 @@ func branchSummary(w *world, a agent.Agent) string {
 	return session
 }
 
-// If the user types "!" and a command, Pi sends the output with the next prompt.
+// If the user types "!" and a shell command, Pi sends the command's output with the next prompt.
 func userBash(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)
@@ -148,8 +148,7 @@ func userBash(w *world, a agent.Agent) string {
 	return session
 }
 
-// In print and json mode, standard output belongs to Pi: the extension prints nothing there. Pi ends as soon as
-// it is done.
+// In the modes print and json, only Pi may write to standard output. Pi must end as soon as it is done.
 func TestPiPrintsOnlyItsOwnOutput(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -214,7 +213,7 @@ func recordTypes(t *testing.T, out string) map[string]bool {
 	return types
 }
 
-// While magicctx works, the extension cancels Pi's own compaction. Without magicctx, Pi compacts.
+// While magicctx works, the extension must cancel Pi's own compaction. Without magicctx, Pi must compact.
 func TestPiCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -257,7 +256,7 @@ func TestPiCompaction(t *testing.T) {
 	}
 }
 
-// If the user asks for a compaction, Pi compacts. The extension does not change Pi's request for the summary.
+// If the user asks for a compaction, Pi must compact, and the extension must not change the request for the summary.
 func TestPiCompactsOnDemand(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -292,7 +291,7 @@ func TestPiCompactsOnDemand(t *testing.T) {
 	checkBusts(t, requests, w.journal(session))
 }
 
-// Pi is killed during a turn, and a new Pi opens the session. The next request extends the last one.
+// Pi is killed during a turn, and a new Pi opens the session. The next request must extend the last one.
 func TestPiKilledInATurnGoesOn(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -352,8 +351,8 @@ func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	return p
 }
 
-// OpenCode and Pi work at the same time through one host, with equal session ids. The host does not mix the
-// sessions: §2§ is a file's content in OpenCode, and a command's output in Pi.
+// OpenCode and Pi use one host at the same time, with equal session ids. The host must not mix the sessions: §2§ is a
+// file's content in OpenCode, and a command's output in Pi.
 func TestBothHarnessesShareAHost(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -386,7 +385,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 		steps := []mockllm.Step{
 			mockllm.Call("toolu_1", read, input), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Really."),
 		}
-		if isPi { // one more unit, so that the same tag belongs to other content
+		if isPi { // one more unit, so that the same tag has other content in Pi
 			steps = slices.Insert(steps, 0, in.bash("toolu_0", "echo 41"))
 		}
 		w.mock.AddRule(mockllm.Rule{
@@ -474,8 +473,7 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	}
 }
 
-// The judge converts the array to a request with Pi's own code. For a recorded session, the result equals Pi's
-// requests, message by message.
+// The judge must convert a recorded session to the same messages that Pi has sent.
 func TestJudgeConvertsAsPi(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -518,7 +516,7 @@ type typed struct {
 	shows []string
 }
 
-// If the machine has no program that provides a terminal, the test is skipped; in CI it fails.
+// If no program can provide a terminal, the test is skipped. In CI, it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
 	p, err := pitest.StartTerminal(w.ctx, o)
@@ -549,8 +547,8 @@ func (w *world) typeAll(p *pitest.Terminal, inputs ...typed) {
 	}
 }
 
-// A user sees the status line, the widget and the view on a terminal of 80 columns. The values follow the
-// session, also through a restart of the host. A new session starts without values.
+// On a terminal of 80 columns, the user must see the status line, the widget and the view. Their values must follow the
+// session, also after a restart of the host. For a new session, they must be empty.
 func TestPiScreen(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -565,8 +563,7 @@ func TestPiScreen(t *testing.T) {
 		typed{"\x1b[B\x1b[B\r", []string{"magicctx remembers nothing about this project yet."}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
-	// Pi shows the usage of the newest answer. The prompt holds the clone's path, so the usage depends on the
-	// path's length.
+	// Pi shows the usage of the newest answer. It depends on the length of the clone's path, which is in the prompt.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
@@ -574,7 +571,7 @@ func TestPiScreen(t *testing.T) {
 	if _, err := p.Await(ctx, fmt.Sprintf("%.1f%%/200k", float64(usage.Prompt()+usage.Output)/2000)); err != nil {
 		t.Error(err)
 	}
-	// If a line were wider than the screen, it would continue on the next line.
+	// A line that is wider than the screen would continue in the next line.
 	for _, line := range p.Lines() {
 		if strings.Contains(line, "of 200k tokens (") && !strings.HasSuffix(line, ")") {
 			t.Errorf("a line of the widget is broken: %s", line)
@@ -592,15 +589,15 @@ func TestPiScreen(t *testing.T) {
 	}
 	w.stopHost()
 	o := w.piOptions(w.withPlugin())
-	o.Args = append(o.Args, "-c") // the newest session again, which has sent no request to the new host
+	o.Args = append(o.Args, "-c") // Pi opens the newest session again, which has sent no request to this host
 	p = w.onTerminal(o, typed{"", []string{"Still 41.", "magicctx 2% of 200k", "of 200k tokens (2%)", "spent about"}})
 	if err := p.Stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The
-// extension replaces this line.
+// After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The extension
+// must replace this line.
 func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These tests play OpenCode's scenarios in Pi, as far as Pi supports them. The assertions on the
-// requests are the same.
+// These tests run OpenCode's scenarios in Pi, with the same assertions on the requests.
 
 func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// OpenCode's prompt and tools take about 8,300 tokens of a window. The newest 20 calls are protected from
-// drops, and take about 8,000.
+// OpenCode's system prompt and tools take about 8,300 tokens of a window. The newest 20 calls take about 8,000, and are
+// protected from drops.
 const (
 	largeWindow = 40_000
 	smallWindow = 26_000
@@ -47,7 +47,7 @@ type pressureCase struct {
 	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 }
 
-// Pi is four times as fast as OpenCode, so Pi plays all dialects. Without -all, OpenCode plays only the first.
+// Without -all, OpenCode runs only the first dialect. Pi is four times as fast, so it runs all.
 func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():
@@ -124,12 +124,11 @@ func (d *drive) open() {
 	d.t.Helper()
 	d.session = d.world.session(d.oc)
 	d.rule = d.session
-	session := d.session // a copy, because d.session changes if the drive goes on in a fork
+	session := d.session // a copy: d.session changes if the drive continues in a fork
 	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == session })
 }
 
-// Each drive has another prompt. With equal prompts, a drive would find another drive's prefix in the
-// provider's cache.
+// Each drive has its own prompt. With equal prompts, a drive would find the prefix of another drive in the cache.
 func (d *drive) task() opencodetest.Prompt {
 	return opencodetest.Prompt{Text: "What fails in job.log? (" + d.t.Name() + ")"}
 }
@@ -161,8 +160,8 @@ func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	checkThoughts(d.t, d.worker, requests)
 }
 
-// A signed thought must be unchanged or absent. The thought that led to the pending calls must be present:
-// without it Anthropic refuses their results.
+// A signed thought must be unchanged or missing. The thought before the newest calls must not be missing, because
+// Anthropic would refuse the results of the calls.
 func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	t.Helper()
 	shown := 0
@@ -207,12 +206,12 @@ type relief struct {
 
 const (
 	protectedTags = 20
-	// Provider and host count tokens differently. So the next prompt may differ from the goal by goalSlack.
+	// The provider counts tokens differently than the host. So the next prompt may differ from the goal by this much.
 	goalSlack = largeWindow / 20
 )
 
-// The session must have one relief, mid-turn. The bust must reach the goal of its pass, or leave only units
-// that their age protects. checkRelief returns the index of the bust.
+// checkRelief fails if the session does not have exactly one bust for pressure, mid-turn. The bust must reach its goal,
+// or remove everything that is not protected. checkRelief returns the bust's index.
 func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
 	t.Helper()
 	var busts []int
@@ -340,7 +339,7 @@ const parentHeader = "X-Parent-Session-Id"
 func asSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
-	// With smaller steps towards the end, a bust pays off before the force level.
+	// If the last steps are small, a bust pays off before the force level is reached.
 	d.worker.lines = func(tokens int) int {
 		if tokens > largeWindow/2 {
 			return usualLines / 3
@@ -359,12 +358,12 @@ func asSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// A subagent has no next turn for which a bust could wait.
+// A subagent has only one turn, so a bust cannot wait for the next turn.
 func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
 	checkRelief(t, relief{"pressure", 0.65, 0.85}, requests, passes)
 }
 
-// The real window is smaller than the catalogue says. The provider refuses a prompt, and the next prompt works.
+// The real window is smaller than the catalogue says, so the provider refuses a prompt. The next prompt must work.
 func TestOverflow(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in TestBoundThinking")
 	testOverflow(t, schema.HarnessOpenCode)
@@ -385,7 +384,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.overflow()
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// The worker reads the same amount again. Now the host knows the window.
+		// The worker reads as much again. By now, the host knows the window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}
@@ -401,7 +400,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 	}
 }
 
-// In OpenCode a refused prompt ends the turn. Pi asks again, so the model continues for some steps.
+// After a refused prompt, OpenCode ends the turn. Pi tries again, so the model works for some more steps.
 func (d *drive) overflow() {
 	d.t.Helper()
 	d.worker.until(above(largeWindow))

@@ -23,8 +23,9 @@ func TestPiRecall(t *testing.T) {
 	testRecall(t, schema.HarnessPi)
 }
 
-// One session finds out why a build fails. A second session meets the same error. A line at the end of the
-// output then says what helped, and later requests repeat the line. The first session gets no line.
+// One session finds out why a build fails. When the same error appears in a second session, the host must add a line
+// that says what helped, after the error's output. Later requests must contain the same line. The first session must
+// get no line.
 func testRecall(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -49,7 +50,7 @@ func testRecall(t *testing.T, h schema.Harness) {
 
 	second := w.session(a)
 	var steps []mockllm.Step
-	for i := range 4 { // on a slow machine, the line comes later than the first error
+	for i := range 4 { // on a slow machine, the line appears only after a later error
 		steps = append(steps, w.bash(fmt.Sprint("toolu_again", i), "sh build.sh"))
 	}
 	w.play(second, append(steps, mockllm.Say("I cannot build it."), mockllm.Say("You are welcome."))...)

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// If the configuration holds only the package's name, OpenCode installs the package without its install
-// scripts. So the platform's host must need no install script.
+// If the configuration contains only the package's name, OpenCode installs the package without install scripts. The
+// package must work without them.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -35,8 +35,8 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	w.wantInBody(requests[0], "§1§ Hello?", true)
 }
 
-// The registry holds the packages for this platform only. It takes the manifests from the directory of the
-// installed packages.
+// The registry contains the packages for this platform. Their manifests come from the directory of the installed
+// packages.
 func (w *world) registry(p *packing) string {
 	w.t.Helper()
 	manifests, err := filepath.Glob(filepath.Join(p.installed, "node_modules", "@magicctx", "*", "package.json"))

@@ -111,8 +111,7 @@ func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 	}
 }
 
-// The journal is correct: each request extends the previous one, or the journal records its pass as a bust with
-// a known cause.
+// Each request must extend the request before it, or its pass must be a bust with a known cause in the journal.
 func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(passes) != len(requests) {
@@ -132,8 +131,7 @@ func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// If a pass is not a bust, its request reads from the provider's cache everything that the previous request
-// left there. This saves the user's money.
+// If a pass is no bust, its request must read everything that the last request left in the cache.
 func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i := 1; i < min(len(requests), len(passes)); i++ {
@@ -144,7 +142,8 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// A drop takes effect at the first pass of the turn after the pressure. This pass is a bust, and the drop stays.
+// A drop must be applied in the first pass of the turn after the pressure. This pass must be a bust, and all later
+// requests must contain the drop.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {
@@ -177,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// A drop takes effect in the request with the index effect. Earlier requests show the content of the tag, from
-// the first that has it. The request effect and later ones do not show the content.
+// The unit must be in each request from its first appearance to effect-1, and in none from effect on. effect is an
+// index.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

@@ -13,8 +13,8 @@ import (
 func TestSidekick(t *testing.T)   { testSidekick(t, schema.HarnessOpenCode) }
 func TestPiSidekick(t *testing.T) { testSidekick(t, schema.HarnessPi) }
 
-// A hidden agent chooses findings from another session of the project for the next prompt. The agent's requests
-// are limited in size and have no tool. The user's session stays cached, and `spend` shows the cost.
+// A hidden agent selects findings of another session for the next prompt. Its requests must have a limited size and no
+// tools. The user's session must stay cached, and `spend` must show the cost.
 func testSidekick(t *testing.T, h schema.Harness) {
 	suite.OnlyWithAll(t, "the tests of internal/host play the sidekick")
 	needs(t, h)

@@ -49,7 +49,7 @@ func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	options.Config["snapshot"] = true // a revert restores files from snapshots
 	oc := w.launch(options)
 
-	var sessions []string // at the end, the journal of each session is compared with its requests
+	var sessions []string // the journal of each session is compared with its requests at the end
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			w := w.in(t)
@@ -104,8 +104,8 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 	}
 }
 
-// OpenCode also asks the model for titles, and for a summary when it compacts. The plugin must not change
-// these requests.
+// OpenCode itself asks the model for titles, and for a summary when it compacts. The plugin must not change these
+// requests.
 func ownRequests(w *world, a agent.Agent) string {
 	oc := a.(*agent.OpenCode)
 	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // without a title, so that OpenCode asks for one

@@ -13,38 +13,38 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// Most tests play this session. In its three turns, a model reads, searches and edits, and asks for two drops.
-// The pressure reaches the execute threshold (65 %) at known steps.
+// Most tests play this session. In three turns, a model reads, searches and edits files, and asks for two drops. The
+// pressure reaches the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
-	// first holds the first step of each turn. Steps are counted over the whole session.
+	// first contains the index of each turn's first step. Steps are counted over the session.
 	first []int
 }
 
-// The model asks for drops[i] in turn i. The drop takes effect at the first request of turn i+1.
+// In turn i, the model asks for drops[i]. The first request of turn i+1 must apply the drop.
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
-	// placeholders are the tags whose drop leaves a placeholder: texts, and calls among the newest 20.
+	// placeholders are tags that become placeholders: texts, and calls among the newest 20.
 	placeholders []int
-	// shell is the tag of a text. If the text is dropped, its message is empty. For some providers the whole
-	// message is then left out.
+	// shell is the tag of a text that is its message's only content. For some providers, the whole message is left out
+	// when the text is dropped.
 	shell int
-	// gone is the tool call that is removed without a placeholder, followed by its tag.
+	// gone is a call that is removed without a placeholder. goneTag is its tag.
 	gone    string
 	goneTag int
 }
 
-// The tags of the second drop are given in the second turn, so the first bust cannot free them. When the second
-// drop takes effect, the newest 20 units are protected, and these tags are older.
+// The tags of the second drop first appear in the second turn, so the first bust cannot drop them. When the second drop
+// is applied, the newest 20 units are protected, and these tags are older.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
-// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, the pressure is
-// between the execute threshold and the force level. So the bust waits for the end of the turn. A drop frees little
-// here. But from the next turn on, the reported pressure is low, as if the drop had freed much.
+// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, it is between the
+// execute threshold and the force level, so the bust waits for the end of the turn. From the next turn on, it is low,
+// as after a large drop. The real drop is small.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {
@@ -106,7 +106,7 @@ func storyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// OpenCode would accept a message of the host at a random time. Then two runs could not be compared.
+// A message of the host would reach OpenCode at a random time, and two runs would not be comparable.
 func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	for i, r := range requests {

@@ -24,15 +24,15 @@ import (
 
 const historyWindow = 64_000
 
-// Each message of a talk has a mark, for example "task 3:" or "finding 3.7:". The mark shows which messages a
-// request holds.
+// Each message of a talk begins with a mark, for example "task 3:" or "finding 3.7:". By the marks, a test finds out
+// which messages a request contains.
 type talk struct {
 	*world
 	agent   agent.Agent
 	session string
-	name    string // the name is in each prompt of the talk, so that the historian's requests can be told apart
+	name    string // each prompt of the talk contains the name, so that the requests of its historian can be recognised
 	reader  *worker
-	// words is the length of a prompt and of a finding. lines is the number of lines that each step reads.
+	// words is the length of each prompt and finding. lines is the number of lines that each step reads.
 	words, lines int
 
 	// mu guards all fields below.
@@ -56,7 +56,7 @@ func (w *world) withHistorian() opencodetest.Options {
 	return o
 }
 
-// Each prompt for the historian shows a range of messages. answer returns the historian's answer for the range.
+// A prompt of the historian contains a range of messages. answer returns the historian's answer for the range.
 func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}
@@ -94,8 +94,8 @@ func (k *talk) turn(steps int) {
 	k.prompt(k.agent, k.session, k.said(fmt.Sprintf("task %d", k.turns)))
 }
 
-// settle waits until no run of the historian is active, like the pause before the user's next prompt. The
-// scripted model answers at once. So without the pause, one run would last for hundreds of the model's steps.
+// settle waits until the historian is idle. The scripted model answers at once. Without a pause between prompts, it
+// would take hundreds of steps during one run of the historian.
 func (k *talk) settle() {
 	k.t.Helper()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -111,7 +111,7 @@ func (k *talk) settle() {
 				begun--
 			}
 		}
-		if begun <= 0 { // an extract is published by a pass without a run before it
+		if begun <= 0 { // an extract is published by a pass, without a run that has begun
 			return
 		}
 		select {
@@ -126,7 +126,7 @@ func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// In each step the model tells a finding and reads more lines. The provider refuses a prompt above the window.
+// In each step, the model writes a finding and reads more lines. If a prompt exceeds the window, it is refused.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -177,8 +177,8 @@ func (k *talk) publishes() []work.RunRow {
 
 type shownHead struct {
 	baseline, delta string
-	// shown are the ranges of the head's compartments, with archived ranges joined. through is the end of the
-	// last range.
+	// shown are the ranges of the head's compartments. Ranges of archived compartments are joined. through is the last
+	// message of the last range.
 	shown   []chronicle.Range
 	through int
 }
@@ -234,7 +234,8 @@ func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	return marks
 }
 
-// No history may be lost. The provider must accept each request, and read it from its cache as expected.
+// Each message must be in the request or in a summary. The provider must accept each request, and find the expected
+// part of it in the cache.
 func (k *talk) checkHistory() {
 	k.t.Helper()
 	requests := k.requests(k.session)
@@ -245,7 +246,7 @@ func (k *talk) checkHistory() {
 	seen := map[string]bool{}
 	before := shownHead{}
 	shownBefore := map[string]bool{}
-	var mayStay []string // the prompts that the head may pin: those that were the newest two when the head was made
+	var mayStay []string // the prompts that the head may pin: the newest two at the time when the head was made
 	for i, r := range requests {
 		checkRequest(k.t, r)
 		if n := r.Tokens(); n > historyWindow {
@@ -311,10 +312,10 @@ func (k *talk) checkRanges(request int, h shownHead) {
 	}
 }
 
-// The text of a compartment contains no character that could end the element.
+// A compartment's text must not contain a character that could end the element.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text stays in its element, whatever the text contains.
+// checkIsData fails if some of a compartment's text is outside its element.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")

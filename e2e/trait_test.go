@@ -23,8 +23,8 @@ func TestPiTraitIsPromoted(t *testing.T) { testTrait(t, schema.HarnessPi) }
 
 var politePrompt = regexp.MustCompile(`\[(\d+)\] U: (Please .*)`)
 
-// Three sessions show the same trait of the user. In the third one the user consents, so the trait becomes a
-// memory. A session of another project then gets this memory.
+// In three sessions, the user shows the same trait. In the third, the user agrees to remember it. A session of another
+// project must then get the memory.
 func testTrait(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// The provider answers 400 to a request that breaks one of these rules.
+// If a request breaks one of these rules, the real provider answers with 400.
 func checkValid(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	turns := turnsOf(r)
@@ -18,7 +18,7 @@ func checkValid(t *testing.T, r *mockllm.Request) {
 	checkThinkingComesFirst(t, r)
 }
 
-// In the OpenAI dialect, each result is a separate message. turnsOf joins neighbouring tool messages.
+// In the OpenAI dialect, each result is a message of its own. turnsOf joins successive results.
 func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	for _, m := range r.Messages {
 		if n := len(turns); m.Role == "tool" && n > 0 && turns[n-1].Role == "tool" {
@@ -30,8 +30,8 @@ func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	return turns
 }
 
-// The user must begin, and the last message must ask the model for an answer. For Anthropic, the roles of
-// OpenCode's requests must also alternate.
+// The first message must be the user's, and the last must ask for an answer. In OpenCode's requests to Anthropic, the
+// roles must also alternate.
 func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	if len(turns) == 0 {
@@ -45,7 +45,7 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 		t.Errorf("request %d: the last message is of role %s", r.Seq, role)
 	}
 	if r.Dialect != mockllm.Anthropic || r.IsPi() {
-		return // Pi leaves the joining of neighbouring messages of one role to Anthropic
+		return // Anthropic joins neighbouring messages of one role, and Pi relies on that
 	}
 	for i := 1; i < len(turns); i++ {
 		if turns[i].Role == turns[i-1].Role {
@@ -54,7 +54,8 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// Each call must have its result in the next message, and each result its call. No two calls may share an id.
+// Each call must have its result in the next message, and each result its call in the message before. The ids of calls
+// must be unique.
 func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	var open []string // the calls of the previous message
@@ -96,7 +97,7 @@ func checkBlocks(t *testing.T, r *mockllm.Request) {
 		}
 		calls := slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return c.Type == "tool_use" })
 		for j, c := range m.Content {
-			// In the OpenAI dialect, a message with calls and no text has an empty text.
+			// In the OpenAI dialect, a message with calls may have an empty text.
 			isNone := r.Dialect == mockllm.OpenAI && calls && c.Text == ""
 			if c.Type == "text" && strings.TrimSpace(c.Text) == "" && !isNone {
 				t.Errorf("request %d, message %d (%s): text %d is blank", r.Seq, i, m.Role, j)

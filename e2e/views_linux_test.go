@@ -29,18 +29,18 @@ import (
 var views = flag.Duration("views", 0, "measure for this long what the views cost while nothing happens, and then what they cost a request")
 
 const (
-	// maxIdle is the largest share of one core that an idle view may take.
+	// maxIdle is the largest allowed share of one core for a view when nothing happens.
 	maxIdle = 0.005
-	// maxSlower is the highest ratio of the request times with and without open views.
+	// maxSlower is the largest allowed ratio of a request's time with open views to its time without.
 	maxSlower   = 1.03
 	subscribers = 200
-	// measured is the number of requests that are compared, after some in which the hosts warm up.
+	// measured is the number of compared requests. Before them, warmUp requests warm up the hosts.
 	measured, warmUp = 600, 50
 )
 
-// Each view costs nearly nothing while nothing happens, and all views together do not slow a request down. `task bench:views`
-// runs this test. The times depend on the machine, so it prints them, and fails only if a share is too large.
-// OpenCode's own screen takes more of a core than the sidebar could, so the sidebar runs without it.
+// When nothing happens, a view must need nearly no time, and all views together must not slow down a request. The times
+// depend on the machine, so the test prints them, and fails only if a share is too large. The sidebar runs without
+// OpenCode, whose own screen would need more time. `task bench:views` runs this test.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {
 		t.Skip("a measurement: task bench:views")
@@ -186,7 +186,7 @@ func (d *download) host(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// The result is the process and the address that a person opens.
+// dashboard starts the dashboard, and returns its process and the address that it printed.
 func (d *download) dashboard() (pid int, address string) {
 	d.t.Helper()
 	cmd := d.host("dashboard")
@@ -245,8 +245,8 @@ func (d *download) subscribe() []*subscriber {
 	return all
 }
 
-// A subscriber is a client that follows all sessions. It decodes nothing: the views of a user run on other cores, or are
-// measured by themselves.
+// A subscriber is a client that follows all sessions. It does not decode what it receives, because a real view does
+// that on another core, or is measured separately.
 type subscriber struct {
 	mu     sync.Mutex
 	newest []byte
@@ -273,7 +273,7 @@ func (s *subscriber) read(from io.Reader) {
 	}
 }
 
-// await waits until each subscriber has been told of the last request of a session.
+// await waits until each subscriber has received the status after the session's last request.
 func await(t *testing.T, all []*subscriber, requests int) {
 	t.Helper()
 	want := fmt.Sprintf(`"passes":%d,`, requests)
@@ -297,7 +297,7 @@ func await(t *testing.T, all []*subscriber, requests int) {
 	}
 }
 
-// A bench is the session of a shim that sends one request after another through the bridge.
+// A bench plays the shim: it sends one request after the other through the bridge.
 type bench struct {
 	*download
 	client   *rpc.Client
@@ -339,8 +339,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request adds a message of 500 words, and returns the duration of its pass. The pause
-// before it imitates the answer of a fast model.
+// request adds a message of 500 words, and returns the duration of its pass. Before, it waits as long as a fast model
+// needs for an answer.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)

@@ -35,24 +35,24 @@ const weekQuestions = 4
 
 var weekNotes = strings.Repeat("A line of the notes about nothing in particular.\n", 200)
 
-// One user has five sessions in two projects, and a dreamer that works after two of them. The provider answers
-// the dreamer's questions, and can kill the host during one of them.
+// A user has five sessions in two projects. A dreamer runs after two of them. The scripted provider can kill the host
+// during one of the dreamer's questions.
 type week struct {
 	*world
 	player
 	another string
 	day     int
 	asked   int
-	killAt  int // the number of the question during which the host is killed, 0 for none
-	// If isRough is true, the host may be killed at any moment, so the number of repeated questions is unknown.
+	killAt  int // the question during which the host is killed; 0 means none
+	// If isRough is true, the host is killed at any moment, so the number of repeated questions is unknown.
 	isRough bool
 }
 
 type player interface {
-	// visit ends the last session, and begins a session in a project. The model calls ctx_memory with these
-	// arguments. first is the session's first request.
+	// visit ends the last session and begins a new one. The model calls ctx_memory with the arguments in calls. first
+	// is the session's first request.
 	visit(project string, calls ...map[string]any) (first string)
-	// dream runs /ctx-dream until the run ends. If the host is killed, the user runs the command again.
+	// dream runs /ctx-dream and waits for its end. If the host is killed, dream runs the command again.
 	dream()
 	leave()
 	kill()
@@ -70,7 +70,7 @@ func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play f
 	return w
 }
 
-// The file holds the difference between the host's clock and the machine's clock.
+// The file contains the difference between the host's clock and the machine's clock, in ms.
 func (w *week) clock() string { return filepath.Join(w.root, "clock") }
 
 func (w *week) begin(day int) {
@@ -114,7 +114,7 @@ func (w *week) live() {
 	w.leave()
 }
 
-// A request must have none of the texts before "+", and all texts after "+".
+// wants fails if the request contains a text before "+", or lacks a text after "+".
 func (w *week) wants(when, request string, texts ...string) {
 	w.t.Helper()
 	want := false
@@ -152,7 +152,7 @@ func (w *week) answer(system, prompt string) (text string, isKilled bool) {
 	return "<none/>", false
 }
 
-// left returns each memory of the week with its category and status.
+// left returns all memories at the end, with their categories and statuses.
 func (w *week) left() (all []string) {
 	w.t.Helper()
 	var exported struct {
@@ -207,8 +207,8 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week twice, and kills the host during a random question of the second. Both weeks must end
-// with the same result. With a budget of $0, the dreamer asks nothing, but all prompts are sent.
+// testWeek plays the week twice. In the second week, it kills the host during a random question. Both weeks must have
+// the same result. If the budget is $0, the dreamer must ask nothing.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
 		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {

@@ -18,13 +18,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The test itself plays the harness, and talks to the host over a pipe. So the week takes only a second.
+// The test itself plays the harness, and calls the host through a pipe. So the week takes only a second.
 func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
 
-// The harness ends during a random question, and so does its host. The user starts the harness again, and the
-// week ends with the same result.
+// During a random question, the harness ends, and its host with it. After the user has started the harness again, the
+// week must have the same result.
 func TestWeekWithoutItsHarness(t *testing.T) {
 	t.Parallel()
 	killAt := 1 + rand.New(rand.NewPCG(*killSeed, 3)).IntN(weekQuestions)
@@ -33,7 +33,7 @@ func TestWeekWithoutItsHarness(t *testing.T) {
 	w.wantEnd()
 }
 
-// The host is killed at a random moment after each /ctx-dream, even between two tasks or after the last one.
+// At a random moment after each /ctx-dream, the host is killed, perhaps between two tasks or after the last one.
 func TestRoughWeekOverAPipe(t *testing.T) {
 	rounds := 2
 	if suite.All() {
@@ -53,10 +53,10 @@ func TestRoughWeekOverAPipe(t *testing.T) {
 	}
 }
 
-// A run takes about 60 ms, so the kills hit each part of a run.
+// A run of the dreamer takes about 60 ms, so a kill may hit any part of it.
 const rough = 60 * time.Millisecond
 
-// A pipe is a harness that starts one host for each session.
+// A pipe plays a harness that starts a host of its own for each session.
 type pipe struct {
 	*week
 	host     *exec.Cmd
@@ -69,7 +69,7 @@ type pipe struct {
 	sessions int
 	messages []string
 	used     []usage
-	delays   []time.Duration // each command takes one of them: the host is killed this long after the command
+	delays   []time.Duration // for each command, the time from the command to the kill of the host
 }
 
 type usage struct{ input, output, read, write int }
@@ -205,7 +205,7 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 
 func (p *pipe) dream() {
 	p.t.Helper()
-	// The host may ask its first question, and be killed, before it has answered the command.
+	// The host may have been killed before it answered the command, because its first question may come earlier.
 	if _, err := p.command(""); err != nil && (p.killAt == 0 || p.asked != p.killAt) {
 		p.t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func (p *pipe) dream() {
 	}
 }
 
-// revive starts a new host in place of the killed one, runs the command again, and returns its answer.
+// revive starts a new host after a kill, repeats the command, and returns its answer.
 func (p *pipe) revive() string {
 	p.t.Helper()
 	_ = p.client.Close(p.ctx) // the connection has ended already

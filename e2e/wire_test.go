@@ -44,7 +44,7 @@ func checkGuidance(t *testing.T, r *mockllm.Request) {
 
 const maxBreakpoints = 4
 
-// checkBreakpoints asserts that the prompt is cached up to its very end.
+// checkBreakpoints fails if the last block of the prompt has no breakpoint.
 func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	if r.Dialect != mockllm.Anthropic {
@@ -58,8 +58,8 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// extends ignores cache markers. If b does not begin with all blocks of a, where describes the first block that
-// differs.
+// extends reports whether b begins with all blocks of a, ignoring breakpoints. If it does not, where is the first block
+// that differs.
 func extends(a, b *mockllm.Request) (where string, ok bool) {
 	for i, block := range a.Blocks {
 		if i == len(b.Blocks) {
@@ -73,7 +73,7 @@ func extends(a, b *mockllm.Request) (where string, ok bool) {
 }
 
 type unit struct {
-	// id is the id of a call, or the text. It does not depend on the tag.
+	// id is the id of a call, or a text without its tag.
 	id        string
 	tag       int
 	isDropped bool

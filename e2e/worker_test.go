@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/script"
 )
 
-// A worker is a model that reads a log until it has read enough. The size of the prompts decides its answers.
-// So pressure comes from real content, and a bust relieves it.
+// A worker plays a model that reads a log until it has read enough. Its answers depend on the size of the prompt. So
+// the pressure comes from real content, and a bust reduces it.
 type worker struct {
 	// The worker thinks, and signs its thinking, only in Anthropic's dialect.
 	dialect mockllm.Dialect
@@ -27,24 +27,24 @@ type worker struct {
 
 	// mu guards all fields below.
 	mu sync.Mutex
-	// enough reports whether the turn ends after a request of this size.
+	// If enough returns true for a request's size, the turn ends after that request.
 	enough func(tokens int) bool
 	lines  func(tokens int) int
-	// From this size on, the provider refuses a prompt; 0 means never.
+	// If a prompt has at least window tokens, the provider refuses it. 0 means never.
 	window  int
 	refused int
-	// If thinksAgain is true, some answers have a second thought, right after the first one or after a text.
+	// If thinksAgain is true, some answers have a second thought, directly after the first or after a text.
 	thinksAgain bool
 	drops       string
-	// hangs counts down with each request. At 0, hanging is closed, and the answer never ends. As long as busy
-	// counts down, the provider refuses requests because it is busy.
+	// hangs and busy count down with each request. At 0, hangs closes hanging, and the answer never comes. While busy
+	// is above 0, the provider refuses requests because it is busy.
 	hangs   int
 	hanging chan<- struct{}
 	busy    int
 	arrived func(n int)
 	step    int
 	calls   int
-	// thoughtOf maps a call to the thought that led to the call.
+	// thoughtOf maps the id of a call to the thought before it.
 	thoughts  map[thought]bool
 	thought   thought
 	thoughtOf map[string]thought
@@ -52,7 +52,7 @@ type worker struct {
 
 const (
 	logLines = 4_000
-	// Two calls of usualLines show about 900 tokens together. One call of largeLines shows 8,000.
+	// Two calls with usualLines return about 900 tokens together. One call with largeLines returns 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640
@@ -65,7 +65,7 @@ func (w *world) worker(d mockllm.Dialect) *worker {
 	}
 }
 
-// All lines differ. For these texts, host and provider count about the same number of tokens.
+// All lines are different. The provider and the host count nearly the same number of tokens for them.
 func logFiles() map[string]string {
 	var b strings.Builder
 	for i := range logLines {
@@ -118,8 +118,7 @@ func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	return mockllm.Step{Blocks: blocks}
 }
 
-// A provider checks a thinking block that comes back: its text with the signature, or redacted data, whose text
-// only the provider can read.
+// A thought identifies a thinking block: by its text and signature, or by its redacted data.
 type thought struct{ text, signature string }
 
 // Sometimes the provider redacts the text of a thought.
@@ -214,7 +213,7 @@ func (k *worker) serve(w *world, rule string, match func(*mockllm.Request) bool)
 	w.mock.AddRule(mockllm.Rule{Name: rule, Match: match, Answer: k.answer})
 }
 
-// The image is large enough for magicctx to count it as an image.
+// magicctx treats the image as an image only if it is large enough.
 func picture(t *testing.T) opencodetest.File {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 24, 24))

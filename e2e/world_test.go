@@ -25,14 +25,14 @@ const testTimeout = 10 * time.Minute
 type world struct {
 	t       *testing.T
 	harness schema.Harness // the harness that launch starts and whose journal is read
-	// If thinks is true, the scripted models begin each turn with a thought. Pi then asks the provider to think.
+	// If thinks is true, the scripted models begin each turn with a thought, and Pi asks for thinking.
 	thinks  bool
 	ctx     context.Context
 	root    string
 	user    *stage.User
 	project string
 	mock    *mockllm.Server
-	// isGone is true after the world was destroyed. kept then holds its logs.
+	// isGone is true after the world was removed. kept then contains its logs.
 	isGone bool
 	kept   map[string]string
 }
@@ -42,8 +42,7 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	return newWorldOf(t, schema.HarnessOpenCode, root, files)
 }
 
-// Two worlds that use the same root one after the other have equal paths. So the paths cannot make their
-// requests differ.
+// Requests contain paths. If two worlds use the same root one after the other, their requests can be compared.
 func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
@@ -66,7 +65,7 @@ func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]st
 	return w
 }
 
-// If the settings do not name the historian, configure switches it off.
+// If the settings do not mention the historian, configure switches it off.
 func (w *world) configure(settings string) {
 	w.t.Helper()
 	if !strings.Contains(settings, "historian") {
@@ -88,8 +87,8 @@ func (w *world) addProject(name string, files map[string]string) string {
 
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// With flat prices every bust pays off. The stories need these prices: they drop little, and only the reported
-// usage shows pressure.
+// With flat prices, every bust pays off. The stories need that, because they drop little, and only the reported usage
+// shows pressure.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true
@@ -115,8 +114,8 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch runs the harness until the test ends or stop is called. For Pi, only the limits, prices and
-// environment of the options count.
+// launch starts the harness, which ends with the test or with stop. In Pi, only limits, prices and environment of the
+// options are used.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	switch w.harness {
@@ -145,7 +144,7 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
-// relaunch continues the sessions of the ended process. Pi has to be told which sessions these are.
+// relaunch starts a new process that continues the sessions of an ended one. Pi must be told which sessions.
 func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	before, ok := ended.(*agent.Pi)

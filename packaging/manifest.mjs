@@ -1,5 +1,5 @@
 
-/** The platforms of the host, in npm's words (os, cpu) and in Go's (GOOS, GOARCH). */
+/** The platforms of the host, in the terms of npm (os, cpu) and of Go (GOOS, GOARCH). */
 export const platforms = [
   { os: "linux", cpu: "x64", goos: "linux", goarch: "amd64" },
   { os: "linux", cpu: "arm64", goos: "linux", goarch: "arm64" },
@@ -18,7 +18,7 @@ export const hostPackage = ({ os, cpu }) => `@magicctx/host-${os}-${cpu}`
 export const hostBinary = ({ os }) => (os === "win32" ? "magicctx-host.exe" : "magicctx-host")
 
 /**
- * Source is the manifest of the shim's workspace. The published manifest leaves out everything that only the build
+ * Creates the published manifest of a shim from source, the manifest in its workspace, without what only the build
  * needs.
  */
 export function shimManifest(source) {
@@ -26,16 +26,16 @@ export function shimManifest(source) {
   return {
     ...published,
     publishConfig,
-    // All packages share one bin, because people and messages name it, and because one host serves all
-    // harnesses. With only one bin, `npx @magicctx/opencode install opencode` needs no name.
+    // All harnesses share one host, so all packages have the same command. Because it is a package's only command, `npx
+    // @magicctx/opencode install opencode` finds it.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package that fits and skips the others. The harnesses run no install script when they
-    // install a plugin, and none is needed.
+    // npm installs the package for the user's platform and skips the others. No install script is needed. The harnesses
+    // would not run one.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
 
-/** The shim resolves the package.json of the host's package, so the manifest has no `exports`. */
+/** The shim looks for the package.json of the host's package, so the manifest must not have `exports`. */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source
   return {

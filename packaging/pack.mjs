@@ -42,7 +42,7 @@ function stageHost(folder, source, platform) {
   mkdirSync(dirname(binary), { recursive: true })
   const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
   const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
-  // The Taskfile has the same flags, so both share the build cache. -buildvcs=false keeps the state of the
+  // The flags are the same as in the Taskfile, so the build cache is shared. -buildvcs=false keeps the state of the git
   // checkout out of the binary.
   run("go", ["build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
   chmodSync(binary, 0o755)
@@ -54,12 +54,12 @@ function stageHost(folder, source, platform) {
   return folder
 }
 
-/** The host must be shipped with the licence texts of Go and of all its modules. */
+/** The host must be shipped with the licences of Go and of all its modules. */
 function notices({ goos, goarch }) {
   return run("go", ["run", "-C", "tools", "./release", "-notices", `${goos}/${goarch}`], { cwd: repository })
 }
 
-/** These settings must not depend on the machine: no C, and the oldest processors of each kind. */
+/** The build must not depend on the machine: no C, and the oldest processors of each architecture. */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
 function stageShim(folder, shim, source) {
@@ -75,13 +75,13 @@ function describe(folder, manifest, readme) {
   copyFileSync(join(repository, "LICENSE"), join(folder, "LICENSE"))
 }
 
-// npm gives all files of a tarball the same old date and sorts them, so the bytes are reproducible.
+// npm sorts the files of a tarball and gives all of them the same time, so the bytes are reproducible.
 function tarball(folder, out) {
   const [{ filename, size, unpackedSize, files }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", out, folder], { shell: process.platform === "win32" }),
   )
   for (const { path, mode } of files) {
-    // No install script could set the mode later, so it must be right in the tarball.
+    // There is no install script to set the mode, so the mode in the tarball must be right.
     if (/^(bin|dist\/launcher)/.test(path) && (mode & 0o111) !== 0o111) {
       throw new Error(`${filename}: ${path} is not executable; pack on Linux or macOS`)
     }

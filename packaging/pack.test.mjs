@@ -1,5 +1,4 @@
-// Packs this machine's platform, installs it like a user without network and with no tools but Node, and uses
-// the result.
+// Packs this platform, installs the packages like a user without network and with no tools but Node, and uses them.
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -96,7 +95,7 @@ test("npx magicctx-host runs the packaged host, and exits as it does", () => {
 
 test("npx @magicctx/opencode installs, with arguments and without", () => {
   const { status, stdout, stderr } = run("npx", ["@magicctx/opencode"])
-  // Without a terminal to ask on, the command shows the change and stops.
+  // There is no terminal to ask the user on, so the command shows the change and stops.
   assert.equal(status, 1, stdout + stderr)
   assert.match(stdout, /opencode-shim\/index\.js/)
   assert.match(stderr, /no terminal to ask on/)
@@ -123,7 +122,7 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  // The plugin remembers the answers of earlier hosts in the state directory. So each call gets a new directory.
+  // The plugin stores answers of earlier hosts in the state directory, so each call gets a new directory.
   const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
   const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")
@@ -178,7 +177,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(echo, "close"), [7, null])
   assert.equal(printed, "from stdin 2:a b\n")
 
-  // If the launcher loses the signal, this test must fail and not hang. So the loop ends after some seconds.
+  // If the launcher does not forward the signal, the test must fail, not hang. So the loop ends after ten seconds.
   const caught = start(`trap 'exit 9' TERM; echo ready; for i in $(seq 200); do sleep 0.05 >&-; done`)
   await once(caught.stdout, "data")
   caught.kill("SIGTERM")

@@ -10,17 +10,18 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt
-// that the block was produced for. The host identifies this prompt by the number of the preamble and the hash chain
-// of the wire. The thinking of a message is lost if the preamble's number or the chain before the message changes. If
-// a message has no binding, for example because it was answered without the host, its thinking is not sent.
+// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
+// which it produced the block. The host identifies the prompt by the preamble's number and a hash of the messages, and
+// stores both as the answer's binding. If the number or a message before the answer changes, the answer's thinking is
+// lost. If an answer has no binding, for example because no host ran, its thinking is not sent.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token names a pass's wire. The client does not interpret it. newest is the key of the array's last message that is
-// not nameless (transcript.Message). The chain does not name a message that the wire leaves out.
+// token identifies the request of a pass, and is opaque to the client. newest is the key of the last message in the
+// array that is not nameless (transcript.Message). If the wire leaves this message out, the hash in prompt does not
+// cover it.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -37,13 +38,12 @@ func (s *array) newestNamed(n int) string {
 	return ""
 }
 
-// TookBack reports whether the user has reverted the message with which the newest request ended.
 func (s *memo) TookBack() bool {
 	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether the thinking of entry i still follows the prompt that it was produced for. If the entry is
-// new and answers the newest request, holds binds its thinking to the prompt of this request.
+// holds reports whether entry i still follows the prompt for which the model produced its thinking. If the entry is new
+// and answers the newest request, holds binds its thinking to the prompt of this request.
 func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -68,8 +68,8 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of a complete answer that no array holds yet, and returns the binding to store. If
-// sent, the token of the answer's request, names another wire, nothing happens.
+// BindAnswer binds the thinking of an answer as soon as the answer is complete, before an array contains it. sent is
+// the token of the request that was answered. If sent is not the token of wire, BindAnswer does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
@@ -80,12 +80,12 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered sets the prompts of the original whose answer no array of the original held, for example after a fork
-// directly after the answer (F6 in docs/defects.md). An unknown answer of the copy after one of these has valid thinking.
+// Answered sets prompts that the original of this fork has sent, and whose answers never came back to the host. A fork
+// made directly after such an answer contains the answer (F6 in docs/defects.md), so its thinking is valid.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
-// isUnboundAtSight guesses, before the chain is known, whether the thinking of e has to be left out. settle corrects
-// a wrong guess, at the price of a second rendering.
+// isUnboundAtSight guesses whether the thinking of e has to be left out, because the hash chain is not known yet. If the
+// guess was wrong, settle renders the message a second time.
 func (s *memo) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
@@ -94,8 +94,7 @@ func (s *memo) isUnboundAtSight(e *entry) bool {
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
-// A restarted host decides before it has rendered anything, so hasLostThinking reads the frozen state and not the
-// rendering.
+// hasLostThinking reads the frozen state and not the rendering, because a restarted host has not rendered anything yet.
 func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false
@@ -104,12 +103,12 @@ func (s *content) hasLostThinking(e *entry) bool {
 	return b != nil && b.Lost
 }
 
-// Unstore records that a binding could not be stored. The next committed pass stores it.
+// Unstore adds a binding that could not be stored. The next pass that is committed stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking the first n messages of the wire lose if after becomes the setup.
+// lostWith estimates how many tokens of thinking in the first n messages become invalid with the setup after.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -131,8 +130,8 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// Thinking is removed with its message, by an unthink edit, or with the message's last call. The message is removed
-// if the head covers it or if it is a shell.
+// sendsThinking returns false if the head covers the message, if the message is a shell, if its thinking was removed by
+// an unthink edit, or if all its calls were dropped.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -151,7 +150,7 @@ func sendsThinking(e *entry, in units) bool {
 	return calls == 0 || dropped < calls
 }
 
-// The result is in tokens of reasoning, which the host's count of messages does not include.
+// thinkingIn returns the tokens of reasoning in the first n messages. The host's count excludes them.
 func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range s.entries[:n] {
@@ -167,8 +166,7 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn with the units of the frozen state. It visits only new messages, and messages that weigh
-// has counted again.
+// thinkingSent is thinkingIn for the units of the frozen state. It caches the sums until weigh counts a message again.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -179,7 +177,7 @@ func (s *content) thinkingSent(n int) int {
 	return s.thinking[n-1]
 }
 
-// Thinking estimates how many tokens of reasoning the newest wire sends. a holds its additions, if they are not committed yet.
+// Thinking estimates the tokens of reasoning in the newest wire. a holds additions that are not committed yet.
 func (s *memo) Thinking(a frozen.Additions) int {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil && a.Setup == nil {
 		return s.thinkingSent(len(s.entries))
@@ -187,7 +185,7 @@ func (s *memo) Thinking(a frozen.Additions) int {
 	return s.thinkingIn(len(s.entries), s.State.With(a))
 }
 
-// boundThinking estimates the tokens of thinking that become invalid if message first changes.
+// boundThinking estimates how many tokens of thinking become invalid if the message with the index first changes.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

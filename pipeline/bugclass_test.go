@@ -14,8 +14,9 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10 again: an idle session busted on every pass until the answer came, even if the passes followed each other
-// at once. The two-pass reclaim counted the first bust as an earlier pass, so the second bust dropped outputs.
+// Bug A10, second case: after a pause of ten minutes, each pass before the next answer made a new bust, even if the
+// passes were a second apart. An output may be dropped only if an earlier pass could have dropped it, and the first
+// bust counted as this earlier pass.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -52,8 +53,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// Bug A1: a steady pass removed an old call of ctx_reduce from the prefix. The call had become old only because the
-// array had grown.
+// Bug A1: a call of ctx_reduce becomes removable when enough messages follow it. A steady pass removed it from the
+// prefix.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -70,30 +71,30 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 		t.Errorf("wire:\n%s", got)
 	}
 	s.w.readings.Knobs.ProtectedTags = 0
-	s.steady("") // the call dropped above stays dropped, and no other call is dropped
+	s.steady("") // the dropped call is not sent again, and no other call is dropped
 	s.steady("restart")
 	if got := s.w.text(); got != detected {
 		t.Errorf("wire:\n%s", got)
 	}
-	s.happen("user u5: go on\nflush") // without the prompt, the model could still add a step to the answer
+	s.happen("user u5: go on\nflush") // the prompt ends the turn; before, the model could still have added a step to it
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{5 drop}]" {
 		t.Errorf("with none protected: %s", got)
 	}
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// Bug A2: a watermark told the host which images the model had seen. When the watermark moved, screenshots disappeared
-// in the middle of an epoch.
+// Bug A2: the host stored which message the model had read last. When this mark moved, screenshots before it
+// disappeared without a bust.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "look"), image))
 	s.happen("assistant a1 (10%): seen | call read c1 {} -> \"A\"")
-	s.happen("drop 3\nuser u2 (m2): go on") // the result of the read is dropped; the image is still protected by its age
+	s.happen("drop 3\nuser u2 (m2): go on") // the result of the read is dropped; the image is still protected, because it is new
 	if got := fmt.Sprint(s.w.decision.Edits); got != "[{3 drop}]" {
 		t.Fatalf("edits %s", got)
 	}
-	for i := range 4 { // from now on the image is not protected by its age
+	for i := range 4 { // these messages make the image old enough to be removed
 		s.steady(fmt.Sprintf("assistant b%d (10%%): more\nuser v%d (m2): more", i, i))
 		s.shows("base64", true)
 	}
@@ -103,7 +104,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// Bug A3: the placeholder was derived from the content, which another step of the same pass had already changed.
+// Bug A3: the host computed the placeholder from the unit's text. Another step of the pass had already changed it.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -121,7 +122,8 @@ func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	}
 }
 
-// Bug A4: cleanups ran on a pass that was classified as a bust but dropped none of the requested units.
+// Bug A4: a pass was classified as a bust, but dropped none of the requested units. It still removed reasoning and
+// injected blocks.
 func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Price = quarterAndTenth
@@ -142,8 +144,8 @@ func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	}
 }
 
-// Bug A8: a lost prefix was stored like a user's request for a bust. That suppressed the condition that ends the
-// request, so the next passes made further busts.
+// Bug A8: when the provider had lost the prefix, the host stored a request for a bust, as for a flush of the user. It
+// never cleared this request, so the next passes busted again.
 func TestBugA8HardPassEndsItself(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: and?")
@@ -192,8 +194,8 @@ func TestBugA18IncompressibleTextIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// Bug A19: the mark of a pause came and went. It was computed on some passes only, and from the message before the
-// pause, which may disappear.
+// Bug A19: the mark of a pause appeared and disappeared. It was computed on some passes only, and from the time of the
+// message before the pause, which a revert or a summary can remove.
 func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -208,7 +210,8 @@ func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s.shows(mark, true)
 }
 
-// Bug A20: the synthetic todo list changed or vanished together with the live list.
+// Bug A20: the wire shows the todo list again after its call was dropped. When the model changed its list, this copy
+// changed too.
 func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	const todo = `call todowrite %s {"todos":[{"content":"%s","status":"pending","priority":"high"}]} -> "ok"`
 	s := begin(t, "anthropic", 1)
@@ -230,8 +233,8 @@ func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	s.shows(shown, false) // the wire contains the call of list B itself
 }
 
-// Bug A28: the threshold could be set above 80 %. Between the threshold and the force level, cleanups then ran on
-// passes that were not allowed to bust.
+// Bug A28: the user could set a threshold above 80 %. Between this threshold and the force level, a pass was not
+// allowed to bust, but some rules already removed content.
 func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	for _, threshold := range []float64{20, 65, 80} {
 		for percent := 0.0; percent <= 130; percent += 0.5 {
@@ -245,7 +248,8 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29: a second pass on the same measurement dropped the rest of the tail.
+// Bug A29: no answer came between two passes, so both read the same usage. The second pass did not know how much the
+// first had freed, and dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -268,8 +272,8 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	}
 }
 
-// Bug A32: messages without remaining content were spliced out of the array. Caches between the harness and the
-// provider find messages by position, so they missed.
+// Bug A32: if nothing of a message was left, the host removed the message from the array. Caches between the harness
+// and the provider find messages by their position, so they missed.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -287,13 +291,13 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: an answer without remaining content counted as the first in a run of answers. But a message that is left out
-// of the wire neither separates two answers nor starts a run.
+// Bug A33: the provider joins successive answers into one, which may have thinking only at its start. The host counted
+// an empty answer as the start, although it is not on the wire.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"why\" | two | call read k2 {\"f\":2} -> \"B\"\nassistant t1..t20 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: n")
-	s.happen("drop 4\nflush") // a1 is dropped whole; the result of k0 still separates a0 and a2
+	s.happen("drop 4\nflush") // a1 is removed; the result of k0 still separates a0 and a2
 	s.shows("a1 ", false)
 	s.shows("why", true)
 	s.happen("drop 3\nflush") // now no result separates them
@@ -301,7 +305,7 @@ func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s.steady("restart")
 }
 
-// Bug A43: a subagent works in one long turn. It got only one bust in that turn, and ran into the limit.
+// Bug A43: a subagent does all its work in one turn. The host allowed one bust a turn, so the window was full.
 func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Subagent = true
@@ -314,8 +318,9 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	}
 }
 
-// Bug B1: the results between two answers were dropped. The provider then fused the answers into one message with
-// thinking in its middle. If the harness itself sends two answers in a row, the host does not change them.
+// Bug B1: the host dropped the results between two answers. The provider then joined the answers into one message with
+// thinking in its middle, and refused the message. If the harness itself sends two successive answers, the host does
+// not change them.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +
@@ -335,7 +340,7 @@ func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	}
 }
 
-// Bug B2: a user message between two answers was emptied, so the provider fused the answers.
+// Bug B2: the host removed all text of a user message between two answers, so the provider joined the answers.
 func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: <system-reminder>only</system-reminder>\nassistant a1: think signed \"r1\" | x\nuser u2: <!-- OMO_INTERNAL_INITIATOR -->\n" +
@@ -347,8 +352,7 @@ func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s.steady("")
 }
 
-// Bug B3: other providers were treated like Anthropic. They refused requests without the reasoning, or with empty
-// texts.
+// Bug B3: the host treated all providers like Anthropic. Some refused requests without reasoning, or with empty texts.
 func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -369,7 +373,7 @@ func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	}
 }
 
-// Bug B4: an empty text was left between a call and its result. Some providers refuse an empty text anywhere (B3).
+// Bug B4: the host left an empty text between a call and its result. Some providers refuse any empty text.
 func TestBugB4NothingEmptyIsSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -391,7 +395,7 @@ func TestBugB4NothingEmptyIsSent(t *testing.T) {
 	}
 }
 
-// Bug B5: a clamp cut a character in two, and the result was invalid JSON.
+// Bug B5: a clamp cut between the bytes of one character, so the arguments were invalid JSON.
 func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call write c1 {\"a\":\"abcd😀 and more\",\"b\":\"日本語テスト\",\"c\":\"{600 x}\"} -> \"ok\"\nuser u2: n")
@@ -399,7 +403,7 @@ func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s.shows(`{"a":"abcd...[truncated]","b":"日本語テス...[truncated]","c":"xxxxx...[truncated]"} -> "[dropped §2§]"`, true)
 }
 
-// Bug B7: an image among placeholders counted as decoration, and was removed with them.
+// Bug B7: only placeholders and an image were left of an answer. The host removed all, as if an image were no content.
 func TestBugB7FileIsContent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -409,7 +413,7 @@ func TestBugB7FileIsContent(t *testing.T) {
 	}
 }
 
-// Bug B8: reasoning without text counted as cleared, and its signed data was lost.
+// Bug B8: the host took reasoning without a text for removed reasoning, and removed its signed data.
 func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	for name, metadata := range map[string]any{
 		"redacted": obj{"anthropic": obj{"redactedData": "xyz"}}, "encrypted": obj{"openai": obj{"reasoningEncryptedContent": "xyz"}}, "unknown": "what is this",
@@ -434,8 +438,9 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// Bug B9: models imitate tags, and more and more imitated tags stayed at the start of the texts. The test also has
-// texts whose beginning only looks like a tag, for example "§5.1". In bug D2, such texts lost this beginning.
+// Bug B9: models imitate tags such as "§1§" at the start of their texts. The host did not remove all of them, so their
+// number grew. A text can also begin with "§5.1", which only looks like a tag. In bug D2, the host removed this
+// beginning.
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -448,7 +453,7 @@ func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	}
 }
 
-// Bug B10: providers reuse call ids, so a drop of an old call was applied to a new call with the same id.
+// Bug B10: providers use the same call id again, so the drop of an old call also removed a new call with this id.
 func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")
@@ -461,8 +466,8 @@ func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	}
 }
 
-// Bug B11: providers reuse call ids, and a result was attributed to a call of another turn. In Pi, where results are
-// separate messages, two steps may even have equal ids in one array.
+// Bug B11: providers use the same call id again, and the host gave a result to a call of another turn. In Pi, where
+// results are separate messages, two steps of one array may even have the same id.
 func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		s := begin(t, "anthropic", 1)
@@ -480,7 +485,7 @@ func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	})
 }
 
-// Bug B15: the arguments of a call were also counted in the size of its result.
+// Bug B15: the size of a result also included the arguments of its call.
 func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: call read c1 {\"f\":\"{92 a}\"} -> \"{40 b}\"")
@@ -502,8 +507,9 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: after a revert, the reverted units counted as the newest units, so no unit that was still in the array was
-// protected. The pass dropped a result that the model had not read, and the request ended with an answer of the model.
+// Fixed bug: the newest units are protected from drops. After a revert, the host protected the reverted units, which
+// were no longer in the array. So the pass dropped a result that the model had not read, and the request ended with an
+// answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -512,7 +518,7 @@ func TestUnreadResultsStayAfterARevert(t *testing.T) {
 		w.add(message(fmt.Sprintf("r%d", i), "user", w.now, nil, textPart(fmt.Sprintf("pr%d", i), "again")))
 	}
 	w.pass()
-	w.raw, w.held = w.raw[:2], 2 // a revert, and then the model reads the same file twice in one step
+	w.raw, w.held = w.raw[:2], 2 // the user reverts to a1, and then the model reads the same file twice in one step
 	w.add(message("a2", "assistant", w.now, obj{"finish": "tool-calls"},
 		toolPart("p3", "c1", "read", obj{"filePath": "/a"}, "one"), toolPart("p4", "c2", "read", obj{"filePath": "/a"}, "two")))
 	w.readings.Flush = true

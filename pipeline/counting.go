@@ -5,8 +5,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A TokenRatio is the number of tokens that a model's provider counts for one token of
-// the host's count, for example 1.4. 0 means that nothing has been learned.
+// A TokenRatio is the number of tokens that a provider counts for one token of the host's count, for example 1.4. 0
+// means unknown.
 type TokenRatio float64
 
 func (r TokenRatio) value() float64 {
@@ -19,7 +19,7 @@ func (r TokenRatio) value() float64 {
 // OwnTokens converts n tokens of the provider to tokens of the host's count.
 func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
-// Counting holds the token ratios that a pass needs to estimate a prompt that no usage reports.
+// Counting holds the token ratios with which a pass estimates a prompt that the provider has not measured.
 type Counting struct {
 	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
 	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
@@ -28,8 +28,7 @@ type Counting struct {
 
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
-// The provider counts tools, system prompt and messages with the same tokenizer, so translate scales the whole
-// prompt.
+// translate scales the whole prompt, with tools and system prompt: a provider counts all of it with one tokenizer.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
@@ -51,8 +50,8 @@ func (s *array) newestMeasured() int {
 	return -1
 }
 
-// Measured returns the key of the newest answer with a usage. It returns "" if this usage does not measure a wire of
-// the host.
+// Measured returns the key of the newest answer with a usage. It returns "" if this usage is incomplete, or if the
+// harness sent something other than the host's newest wire.
 func (s *memo) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key
@@ -60,32 +59,33 @@ func (s *memo) Measured() (messageKey string) {
 	return ""
 }
 
-// Every prompt has new tokens, so a usage that names only tokens read from the cache is
-// incomplete. A failed answer may report the usage of a part of its prompt.
+// isTrueMeasurement reports whether the usage reports the whole prompt. Every prompt has new tokens, so a usage with
+// only cached tokens is incomplete. A failed answer may report only a part of its prompt.
 func (e *entry) isTrueMeasurement() bool {
 	u := e.header.usage
 	return e.isMeasured() && !e.header.errored && u.Input+u.CacheWrite > 0
 }
 
 const (
-	// leastSample is the least number of tokens of text that a sample compares. In a
-	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
+	// leastSample is the minimum text of a sample, in tokens. A few hundred tokens of message frames or reminders,
+	// which the host does not count, would distort a smaller sample.
 	leastSample = 4000
-	// mostUncounted is the maximum size of the files and the thinking in a sample, as a share of its text. The host
-	// only estimates their size.
+	// mostUncounted is the maximum share of files and thinking in a sample, relative to its text. The host only
+	// estimates them.
 	mostUncounted = 0.2
 )
 
 // A TokenSample is the token ratio of a model, computed from two reported prompts.
 type TokenSample struct {
 	Model schema.Model
-	// Ratio is 0 if the comparison shows nothing: the answers are of different models, too much of the content is not
-	// text, or the ratio is below leastRatio or above mostRatio.
+	// Ratio is 0 if the two prompts give no usable ratio. For example, different models wrote the two answers, or the
+	// messages between them are mostly files.
 	Ratio TokenRatio
 }
 
-// The caller must ensure that no pass between the two answers, named by their keys, has busted. Then their prompts
-// differ only by the messages between, whose count is the growth of the prompt. ok is false if these are few.
+// SampleTokens compares the growth of the prompt between two answers, which are named by their keys, with the host's
+// count of the messages between them. The caller must ensure that no pass between the two answers has busted. ok is
+// false if there is too little text yet.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]
@@ -113,8 +113,8 @@ func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool
 	return sample, true
 }
 
-// textTokens returns the host's count of a message's texts and tool calls on the wire,
-// and the host's estimate of its files and thinking.
+// textTokens returns two sizes of a message on the wire: the host's count of its texts and calls, and an estimate of
+// its files and thinking.
 func (s *content) textTokens(e *entry) (text, other int) {
 	other = s.thinkingOf(e, s.State)
 	for _, it := range e.items {

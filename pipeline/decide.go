@@ -10,14 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Readings are the facts of the moment from which Decide makes its decision.
+// Readings are the facts from outside the session on which Decide bases its decision, for example time and prices.
 type Readings struct {
 	// Now is Unix milliseconds.
 	Now int64
 	// LimitTokens is the model's prompt limit in tokens, 0 if it is unknown.
 	LimitTokens int
-	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark in percent. If
-	// LowMark is 0, the pass chooses a low mark.
+	// Threshold is the high mark, in percent of the limit, for example 65. LowMark is the low mark, also in percent. If
+	// LowMark is 0, the pass computes a low mark from the price.
 	Threshold, LowMark float64
 	// TTL is how long the provider keeps an unused prefix. Route describes the other properties of its cache.
 	TTL      time.Duration
@@ -27,32 +27,33 @@ type Readings struct {
 	Flush bool
 	// Overflow means that the provider refused the newest prompt as too long.
 	Overflow bool
-	// OverflowTokens is the size of that prompt according to the provider, 0 if the provider did not name it.
+	// OverflowTokens is the size of the refused prompt in the provider's error, 0 if the error does not name it.
 	OverflowTokens int
 	// Counting converts between the provider's tokens and the host's.
 	Counting Counting
-	// Price is the model's price per token. If it is zero, the pass weighs no bust against its gain, and chooses the
-	// low mark with TypicalPrice.
+	// Price is the model's price per token. If it is zero, the pass does not compare the cost of a bust with its gain,
+	// and computes the low mark from TypicalPrice.
 	Price schema.Price
-	// Binds means that the model binds its thinking to its prompt. Gaps says whether pauses are shown. A change takes
-	// effect on the next hard pass.
+	// Profile is the provider's profile. Binds means that the model binds its thinking to its prompt. Gaps says whether
+	// pauses are shown. A change of these three takes effect on the next hard pass.
 	Profile     string
 	Binds, Gaps bool
-	// SystemPending means that the harness's system prompt differs from the system prompt that the session sends. The
-	// session adopts it when a turn begins.
+	// SystemPending means that the harness has a new system prompt, but the session still sends its old one. The
+	// session adopts the new prompt when the next turn begins.
 	SystemPending bool
-	// SystemIsNew means that, whatever this pass decides, the request has a system prompt that no pass has seen yet.
+	// SystemIsNew means that this request already has a system prompt that no pass has seen yet.
 	SystemIsNew bool
-	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in it is wrong. The
-	// session adopts the harness's newer prompt when the prefix is lost for another reason.
+	// SystemIsOld means that the session adopted its system prompt on an earlier day, so the date in the prompt is
+	// wrong. When the prefix is lost for another reason, the session adopts the harness's newer prompt.
 	SystemIsOld bool
 	Knobs       rule.Knobs
 	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
-	// the newest messages that no summary replaces, by the host's count, or 0.
+	// the newest messages that no summary replaces, in the host's count. If it is 0, messages that a summary could
+	// replace cause no rent.
 	BuysForRent bool
 	WorkingSet  int
-	// History holds everything that the head can be made of. It is nil if the session
-	// cannot have a head, for example because the historian is switched off.
+	// History holds the content of a new head, for example summaries and memories. It is nil if the session cannot have
+	// a head, for example because the historian is switched off.
 	History *History
 }
 
@@ -69,8 +70,8 @@ type Assessment struct {
 	// Agent is the harness's name of the agent that answers, for example "build".
 	Model schema.Model
 	Agent string
-	// InputTokens is the size of the last prompt that the provider reported. Size is
-	// the size of the next prompt. Percent is that size in percent of the limit.
+	// InputTokens is the size of the newest prompt with a usage (Size.Measured). Size is the estimated size of the next
+	// prompt. Percent is the next prompt's size in percent of the limit.
 	InputTokens int
 	Size        Size
 	Percent     float64
@@ -78,16 +79,16 @@ type Assessment struct {
 	Goal int
 	// Price is the estimated cost and gain of the bust, zero if no rule proposed an edit.
 	Price schema.BustPrice
-	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
-	// says whether the pressure episode is stuck.
+	// Gauge is the gauge of the newest measured prompt. Stuck is not zero if the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
 	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
 	Rent Rent
 	// ReclaimUpTo is the highest tag that this pass or an earlier pass could have dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that a bust frees with each token of the host's count. It is the
-	// model's learned token ratio, unless the gauge is the host's own estimate or the provider refused the prompt.
+	// perToken is the number of provider tokens that a bust frees with each token of the host's count: the model's
+	// learned token ratio. If the gauge is an estimate, or if the provider refused the prompt, perToken is the ratio of
+	// the two counts of that prompt.
 	perToken float64
 }
 
@@ -98,17 +99,16 @@ type Additions struct {
 	Reasons []rule.Reason
 	// Relief is the relief after the bust, or nil if it does not change.
 	Relief *Relief
-	// FreedBy counts the freed tokens by rule, in the host's count. Messages that the head newly covers count under
-	// Summaries.
+	// FreedBy maps the name of a rule to the tokens that its edits free, in the host's count. Under Summaries, it has
+	// the tokens of messages that the new head replaces.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.
 	Fold FoldReason
 }
 
-// Summaries is the key in FreedBy for messages that summaries have replaced.
 const Summaries = "summaries"
 
-// A pass falls back to the steady decision when its additions cannot be stored or are not worth a bust.
+// Steady returns a steady decision without the additions of d, which could not be stored or are not worth a bust.
 func (d Decision) Steady(cause Cause) Decision {
 	d.Verdict, d.Cause = schema.Steady, cause
 	d.Additions = Additions{}
@@ -142,7 +142,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	if r.Overflow {
 		refusedAt := limit
 		if s.isModelNew() {
-			refusedAt = 0 // another model refused the prompt, and limit is not the limit of that model
+			refusedAt = 0 // the refused prompt was for another model, so this model's limit says nothing about its size
 		}
 		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens, r.Counting)
 	}
@@ -161,14 +161,14 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// Only the unfinished turn stops this pass from dropping. So this pass counts as a pass that could have dropped
-		// these outputs, which the two-pass reclaim requires.
+		// The pass could drop these outputs now, but waits for the end of the turn. So this pass counts as the earlier
+		// pass after which the two-pass reclaim may drop them.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
 }
 
-// perMeasured returns the tokens of the newest measurement per token of the host's count.
+// perMeasured returns the ratio of provider tokens to the host's tokens in the newest measured prompt.
 func (s *content) perMeasured(a Assessment) float64 {
 	if a.Size.Measured == 0 {
 		return a.perToken
@@ -176,8 +176,8 @@ func (s *content) perMeasured(a Assessment) float64 {
 	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
-// If room is not 0, the bust is known to be worth its price. Then kept units with at most room tokens come back with
-// the bust.
+// propose decides what a bust adds. room is 0, or the tokens that kept units may add to the prompt when they come back.
+// If room is not 0, the caller has already decided that the bust is worth its price.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 
@@ -198,12 +198,12 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	v.PrefixIsGone = isHard || a.Cause == CauseRent
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
-	found := a // the size that the pass has to reduce; thinking that is lost anyway does not count
+	found := a // the assessment without thinking that becomes invalid anyway
 	found.Size.Current -= lost
 	left := found // the same with the new head
 	coveredOfMeasured, thinking := s.freedByHead(change, measured)
 	if lost > 0 || a.Size.Measured == 0 {
-		thinking = 0 // this thinking is already subtracted as lost, or was never counted
+		thinking = 0 // lost already includes this thinking, or no usage has counted it
 	}
 	covered := thinking + int(a.perToken*float64(change.freed))
 	left.Size.Current -= covered
@@ -221,8 +221,8 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 		goal.Fit = int(float64(limit) * fitShare)
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)
-	// The head alone may end the pressure. The rules still free down to the low mark, because everything after the
-	// head is sent again anyway.
+	// The head alone may end the pressure. But everything after a new head is sent again anyway, so the rules still
+	// free space down to the low mark.
 	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}
@@ -231,7 +231,7 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	if v.Occasion > rule.AnyBust {
 		a.Goal = goal.Target
 	}
-	if a.Cause != CauseFirstPass { // on the first pass, no earlier pass could have dropped an output
+	if a.Cause != CauseFirstPass { // the first pass does not count as a pass that could have dropped outputs
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush && !restores {
@@ -266,17 +266,17 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// Above this percentage of the limit, the provider surely refuses the request, because an estimate is wrong by less
-// than a tenth.
+// From unfitPercent of the limit on, the provider surely refuses a request, because an estimate is wrong by at most a
+// tenth.
 const unfitPercent = 110
 
 // After a pass has withheld outputs, the request may take this share of the limit.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. A new number of the preamble invalidates all bound thinking. So
-// after a pause, the preamble keeps its number unless the request's system prompt, tools or model really change.
-// Every other cause of a hard pass invalidates bound thinking anyway, because it changes one of these three or the
-// head.
+// setupAfter returns the setup after a hard pass. A new number of the preamble makes all bound thinking invalid. After
+// a mere pause, the number stays the same: the provider has lost the prefix, but the thinking is still valid. All other
+// causes of a hard pass change the system prompt, the tools, the model or the head, and so make the thinking invalid
+// anyway.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
@@ -286,7 +286,7 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained lists the tags of the queued drops whose units are no longer on the wire after the proposed edits.
+// drained returns the tags of those queued drops whose units are removed from the wire by the proposed edits.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

@@ -60,7 +60,7 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// Bug C11: the first pass after a restart assumed a pressure of zero.
+// Bug C11: the first pass after a restart assumed that the prompt was empty.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -75,7 +75,7 @@ func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	}
 }
 
-// Bug C12: a drop in one message made unrelated empty messages disappear.
+// Bug C12: if a pass dropped a unit of one message, empty messages elsewhere in the array disappeared, too.
 func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -91,8 +91,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// Bug C18: a bust for idleness in the middle of a turn was delayed and then lost. If the session was idle, the prefix
-// is gone, so there is no reason to wait.
+// Bug C18: the prefix was gone after a long pause in the middle of a turn. The host delayed the bust to the end of the
+// turn, and then forgot it. A lost prefix is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -106,8 +106,8 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// Bug C3: a pass determined the first content of a message before its own drops took effect. The next pass determined
-// it after these drops, so the wire changed once more.
+// Bug C3: a pass looked for the first content of a message, and then dropped this content. The next pass found other
+// first content, so the wire changed a second time.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,
@@ -129,7 +129,8 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// Bug C4: when an injected block was removed from an answer, the answer's reasoning was cleared, on that pass only.
+// Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. The next pass
+// sent the reasoning again.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -160,8 +161,8 @@ func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 
 var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
-// Bug C5: marks of pauses could not be switched on or off for content that already had a tag. They must change on the
-// next pass that finds the prefix gone.
+// Bug C5: the user switched the marks of pauses on or off, but messages that already had a tag never changed. They must
+// change on the next pass after the prefix is lost.
 func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Gaps = false
@@ -179,8 +180,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// Bug C7: a message held only reasoning and a call of ctx_reduce. When the call was dropped, the reasoning stayed
-// alone.
+// Bug C7: an answer held only reasoning and a call of ctx_reduce. The host dropped the call, and sent only the
+// reasoning.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -192,8 +193,7 @@ func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	}
 }
 
-// Bug C9: old reasoning was replaced by the literal text [cleared], even for providers that refuse a message whose
-// reasoning has changed.
+// Bug C9: the host replaced old reasoning with the text [cleared]. Some providers refuse changed reasoning.
 func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -208,8 +208,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// Bug C13: calls and results in the provider's own format got no tags. OpenCode sends no such parts, so the host treats
-// them as unknown content and does not change them.
+// Bug C13: a message contains a call in the provider's format and not in OpenCode's. OpenCode itself never sends such a
+// part, so the host treats the part as unknown content, and does not change it.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
@@ -224,8 +224,8 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// Bug class D2: a text may start with a number in the form of a tag, for example "§7§", before the host gives that
-// tag. The text must not lose its number when the tag is given later, because that would bust the prefix.
+// Bug class D2: the text of unit 1 starts with "§5§", although no unit has the tag 5 yet. When a later unit gets this
+// tag, the text must keep its "§5§", because any change would bust the prefix.
 func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
@@ -247,7 +247,7 @@ func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	}
 }
 
-// Bug C17: a call that was still running counted as having a result.
+// Bug C17: the host took a running call for a finished call, and dropped it.
 func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	running := obj{"id": "r", "type": "tool", "callID": "c0", "tool": "bash", "state": obj{"status": "running", "input": obj{"command": strings.Repeat("x", 4000)}}}
@@ -259,8 +259,8 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	}
 }
 
-// Bug C19: if a pass dropped a call after its strips, it sent the reasoning's signature with a changed text. The next
-// pass left the signature out.
+// Bug C19: a pass first removed injected blocks and then dropped a call. It sent the signature of the answer's
+// reasoning with a changed text, and the next pass sent no signature.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
@@ -286,8 +286,8 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 	return strings.Join(tags, ",")
 }
 
-// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no other item follows. So reasoning
-// stays as long as its text, and is removed with the last item that it led to.
+// OpenAI refuses a text without its reasoning item, and a reasoning item without a text or call after it. So the host
+// removes reasoning only together with the last text or call after it.
 func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",
@@ -312,8 +312,8 @@ func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	}
 }
 
-// Bug F18: the long argument of a failed call was clamped. When the call became a skeleton, the whole argument came
-// back, because all arguments together were short enough for a skeleton.
+// Bug F18: a rule had shortened the long argument of a failed call. When the call became a skeleton, the argument was
+// sent whole, because a skeleton shortens only long arguments.
 func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	s := begin(t, "anthropic", 5)
 	s.happen("user u1: q")
@@ -333,8 +333,8 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F17: reasoning filled the small window of a local model. The texts of the same answers had been dropped, but
-// their reasoning stayed: the provider required reasoning beside calls, so the host removed no reasoning at all.
+// Bug F17: in a small window, old answers had lost their texts, but their reasoning filled the window. This provider
+// requires the reasoning of answers with calls, and the host therefore removed no reasoning at all.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

@@ -5,26 +5,26 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Episode is the stored state of a pressure episode. If the size stays above the high mark although a bust removes
-// all that the rules offer, the episode is stuck.
+// An Episode is the stored state of a pressure episode. An episode is stuck if the prompt is still above the high mark
+// after a bust has removed everything that the rules may remove.
 type Episode struct {
 	Relief Relief
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed of a measured prompt. It is subtracted until the provider
-// reports a newer prompt.
+// A Relief is the number of tokens that busts have freed since the provider's newest usage. The host subtracts it until
+// a newer usage comes.
 type Relief struct {
 	// Of names the measurement (Size.Measurement).
 	Of     string
 	Tokens int
 }
 
-// Stuck is the moment at which an episode got stuck, or zero. The rules are asked again only after a new tag, another
-// Grace, a higher band, a queued drop, or a compartment that the head does not show.
+// Stuck describes the moment at which an episode got stuck, or is zero. A pass asks the rules again only if one of
+// these values changes, if a drop is queued, or if a new compartment waits.
 type Stuck struct {
-	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim
-	// could take. Band was the band of pressure.
+	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim could drop. Band was the band of
+	// pressure.
 	Tag, Grace, Band int
 }
 
@@ -33,7 +33,8 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// If the provider reports no usage, the host's own count already includes the bust.
+		// Without any usage, the host counts each prompt itself, so the size already excludes what the last bust
+		// dropped.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -53,7 +54,7 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	return g
 }
 
-// inOwnTokens converts the goal for the rules, which count in the host's tokens.
+// inOwnTokens converts the sizes of the goal from provider tokens to the host's tokens, in which the rules count.
 func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	scale := func(size int) int { return g.Current - int(float64(g.Current-size)/perToken) }
 	g.Ceiling, g.Target = scale(g.Ceiling), scale(g.Target)
@@ -63,8 +64,8 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// If the prefix is gone anyway, the pass also does the work of the next episode, from half way between low mark and
-// high mark on.
+// occasionOf returns Pressure already below the high mark if the verdict is hard. The prefix is gone anyway, so this
+// bust also frees the space for which the next episode would need another bust.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -77,8 +78,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// At forcedAt the next bust comes regardless of its cost: the next level above, or, for a bust for rent, the high
-// mark.
+// forcedAt returns the size of the prompt at which the next bust would come whatever it costs. For a bust for rent,
+// this is the high mark, and otherwise the next level: 85 % or 95 %.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))
@@ -89,8 +90,8 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// A bust at the emergency level must free at least minEmergency tokens, because the next step would use up a smaller
-// gain at once. A smaller bust is made only if it brings the prompt below the emergency level.
+// minEmergency is the number of tokens that a bust in an emergency must free, because the next step would use up less
+// at once. A bust that frees less is made only if it brings the prompt below the emergency level.
 const minEmergency = 2000
 
 // After a flush or a refused prompt, or while the price is unknown, every bust of a live prefix is worth its cost.
@@ -106,9 +107,9 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	return a.Price.PaysOff()
 }
 
-// A bust delays the next episode for long if the size falls half way from the high mark to the low mark, or a tenth
-// of the window below the high mark. A tenth of the window is enough because most of the remaining content is
-// protected by its age. docs/decisions.md has the measurements.
+// isRelief reports whether the bust delays the next episode for long. The prompt must shrink to half way between the
+// high mark and the low mark, or to a tenth of the window below the high mark. The tenth is enough because most of the
+// remaining content is too new to be removed. docs/decisions.md has the measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
@@ -126,8 +127,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// freed is the number of tokens that the bust frees in the measured prompt, edits the number of its edits. If the
-// relief does not change, reliefAfter returns nil.
+// reliefAfter returns the relief after a bust, or nil if it does not change. freed is the number of tokens that the
+// bust frees in the measured prompt, and edits is the number of its edits.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {
@@ -148,14 +149,14 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	return Stuck{Tag: s.State.TagCounter, Grace: s.Meta.ReclaimUpTo, Band: band(percent)}
 }
 
-// A pass under pressure adds nothing if it would find the same content as the last pass, or act on the same
-// measurement twice. hasNews means that the head does not show some compartments yet.
+// isStuck reports whether a pass under pressure has to wait. It waits if nothing has changed since the episode got
+// stuck, or if no usage has come since the last bust. hasNews means that some compartments are not yet in the head.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false
 	}
 	if relief := s.Meta.Episode.Relief; a.Size.Measured > 0 && relief.Of == a.Size.Measurement && a.Percent < EmergencyPercent {
-		return true // no usage shows yet how much the last bust freed; a second bust would drop the rest of the tail (A29 in docs/defects.md)
+		return true // no usage shows yet how much the last bust freed; a second bust could drop the whole tail (A29 in docs/defects.md)
 	}
 	stuck := s.Meta.Episode.Stuck
 	return !hasNews && stuck.Tag > 0 && stuck.Tag == s.State.TagCounter && stuck.Grace == s.Meta.ReclaimUpTo &&

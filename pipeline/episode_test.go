@@ -139,7 +139,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 		}
 	}
 	step(70, CauseNothingToDo)
-	step(70, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
+	step(70, CauseNothingToDo) // the rules are asked again: after the previous pass, the two-pass reclaim may drop more outputs
 	step(70, CauseNoProgress)
 	w.restart()
 	step(71, CauseNoProgress)
@@ -147,7 +147,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNoProgress)
 	w.add(said("u3", "user", 10, 0))
 	step(86, CauseNothingToDo)
-	step(86, CauseNothingToDo) // asked again: there are now more outputs that an earlier pass could have dropped
+	step(86, CauseNothingToDo) // the rules are asked again: after the previous pass, the two-pass reclaim may drop more outputs
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
 	if e := w.session.Meta.Episode; e.Stuck != (Stuck{}) {
@@ -156,8 +156,8 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(70, CauseNothingToDo)
 }
 
-// If a provider never reports usage, the host's own count includes every bust, so the tiered drop may be asked each
-// time.
+// If a provider never reports usage, the host counts each prompt itself. So a pass may ask the tiered drop again
+// although no usage has come since the last bust.
 func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))

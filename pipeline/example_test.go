@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The first pass shows the model the tag of each unit. Then the model asks to drop unit 2, a tool's output, and the
-// user asks for a bust, so the second pass drops it.
+// The first pass shows the model the tag of each unit. The model then asks to drop the tool output with the tag 2, and
+// the user asks for a bust. The second pass drops the output.
 func Example() {
 	messages := []json.Value{
 		json.Value(`{"info":{"id":"u1","role":"user"},"parts":[{"id":"p1","type":"text","text":"What is in notes.txt?"}]}`),

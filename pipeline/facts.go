@@ -82,7 +82,7 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// The session keeps traits, so that later passes need not decode the message again.
+// traits are the properties of a message. The session stores them, so later passes need not decode the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
@@ -95,8 +95,8 @@ type traits struct {
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message. empty means that some providers still get an empty
-	// text for a silent message.
+	// silent means that the provider sees no part of the message, and empty that some providers get an empty text for
+	// it.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
@@ -117,6 +117,9 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 		case transcript.Text:
 			t.inlineThinking = t.inlineThinking || m.Role == transcript.Assistant && hasInlineThinking(p.Text)
 		case transcript.Reasoning:
+			if m.Hidden {
+				continue
+			}
 			t.plain, t.signed = t.plain || p.Signature == nil, t.signed || p.Signature != nil
 			t.thought += len(p.Text)
 			if p.Signature != nil {
@@ -141,8 +144,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether some of the message's reasoning may be left out for this provider, and whether some must
-// stay.
+// leavesOut reports whether this provider accepts the message without some of its reasoning, and whether it requires
+// some.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

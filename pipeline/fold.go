@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A History holds everything from which the head can be made, at the beginning of a pass.
+// A History holds everything from which a head can be made, as it was at the beginning of the pass.
 type History struct {
-	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that a revert has
-	// taken, in the order of their publication.
+	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that reverts have
+	// withdrawn, in the order of their publication.
 	Compartments, Withdrawn []chronicle.Compartment
 	Docs                    []history.Doc
 	// Memories and Updates are ordered by id.
@@ -26,12 +26,12 @@ type History struct {
 	// Promises are the open promises, and the promises that were closed since the head was folded.
 	Promises []chronicle.Note
 	Session  string
-	// KeyFiles are the files that the project's sessions read most, and the files that the head shows. KeyFileTokens is
-	// their budget.
+	// KeyFiles are the files that the project's sessions read most, and those in the head. KeyFileTokens is their
+	// budget.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
-	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
-	// the default.
+	// BudgetTokens is the baseline's budget for the compartments, and DocsTokens for the documents. 0 means the
+	// default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
@@ -49,7 +49,7 @@ type FoldReason string
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
-	// FoldReverted: a revert has taken messages that the head covered.
+	// FoldReverted: a revert has removed messages that the head covered.
 	FoldReverted FoldReason = "reverted"
 	// FoldRefold: compartments of the head were replaced or removed.
 	FoldRefold FoldReason = "refold"
@@ -59,16 +59,16 @@ type headChange struct {
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered counts the leading messages that the head covers, with pinned prompts. freed is by how many tokens the
-	// wire shrinks.
+	// covered is the number of leading messages that the head covers, with the pinned prompts. freed is the number of
+	// tokens by which the wire becomes shorter.
 	covered, freed int
 	resent         int
 }
 
 func (c headChange) isFold() bool { return c.reason != "" }
 
-// The pass folds if the prefix is gone, or if the head is missing or has to be made again. Otherwise a new delta
-// leaves the baseline in the provider's cache, unless the delta would be too large.
+// nextHead folds if the prefix is lost, if there is no head yet, or if the head is wrong, for example after a revert.
+// Otherwise it only makes a new delta, so that the baseline stays in the provider's cache.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}
@@ -90,16 +90,17 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// Only a flush makes a delta for new and changed memories alone. Many other busts change only the end of the
-	// prompt, and a new delta would send almost all of it again.
+	// Only a flush makes a new delta that shows nothing but new memories. Other busts often change only the end of the
+	// prompt, and a new delta would make them send almost the whole prompt again.
 	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt))+len(history.StaleKeyFiles(now.KeyFiles, r.History.KeyFiles)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
 }
 
-// First come the leading published compartments that no revert has reached. Then come the withdrawn compartments
-// whose messages are back, for example because the user of Pi has returned to an older branch.
+// standing returns the compartments that the head may show. First come the published compartments up to the first
+// reverted one, and then reverted compartments whose messages are back. For example, the user of Pi returns to an older
+// branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -121,8 +122,8 @@ func (s *array) isBack(c *chronicle.Compartment) bool {
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
 
-// follows reports whether no message that needs a compartment is between the end of the chain and c. On another branch
-// of a session in Pi, other messages can have the ordinals of c.
+// follows reports whether c continues the chain without a gap. On another branch of a session in Pi, other messages can
+// have the ordinals of c, so follows checks the messages between the end of the chain and c.
 func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
 	from := 0
 	if n := len(chain); n > 0 {
@@ -155,9 +156,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// No revert has reached a compartment if the array still has its messages, or if a summary by the harness or the
-// host's marker hides them. If the array has the last message of no compartment, the summary hides each compartment
-// that is older than the summary and has no message in the array.
+// unreverted returns the published compartments up to the last whose end is in the array. A summary of the harness, or
+// the host's marker, can hide the ends of all compartments. In that case, unreverted returns each compartment that is
+// older than the summary and has no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -177,8 +178,8 @@ func (s *array) unreverted(h *History) []chronicle.Compartment {
 	})]
 }
 
-// kept is the number of leading published compartments that no revert has reached. restored holds the withdrawn
-// compartments after these whose messages have come back.
+// Standing returns how many published compartments no revert has reached, and the reverted compartments that may follow
+// them again because their messages have come back.
 func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
@@ -211,8 +212,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 	return len(all)
 }
 
-// If shown is empty, and memories and promises are no reason for a head (History.StandsAlone), fold proposes to have
-// no head.
+// fold removes the head if there is no compartment, and memories alone are no reason for a head (History.StandsAlone).
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -269,8 +269,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover makes h replace all messages up to the last message of the compartments in shown. It returns the keys of
-// these messages, without the prompts that h pins.
+// cover sets the fields of h so that h replaces all messages up to the last message in shown. It returns the keys of
+// these messages, except the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
@@ -283,7 +283,7 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 		}
 	}
 	var parts frozen.Parts
-	for i := range s.State.Units() { // not s.entries: a compaction marker hides covered messages from the array
+	for i := range s.State.Units() { // not s.entries: behind a compaction marker, the array lacks covered messages
 		if u := &s.State.Units()[i]; keys[u.MessageKey] {
 			parts.Add(u)
 		}
@@ -292,9 +292,9 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// The compartment's last message usually comes last in the array, too. But a compaction that keeps turns puts its
-// request before these turns. If the array holds none of the compartment's messages, lastInArray returns the key of
-// the last.
+// lastInArray returns the key of the compartment's message that is last in the array. Usually this is also the
+// compartment's last message. But if a compaction keeps turns, the request for the compaction precedes these turns in
+// the array. If the array has no message of the compartment, the result is the key of its last message.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -305,8 +305,8 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 	return last
 }
 
-// pinnedShare is the share of the window that a pinned prompt may take if the model has answered it, or if a newer
-// prompt has come. For example, a twentieth of 200,000 tokens is enough for a long specification.
+// pinnedShare limits a pinned prompt to a twentieth of the window, for example 10,000 of 200,000 tokens. The limit does
+// not apply to the newest prompt while the model is answering it.
 const pinnedShare = 20
 
 // The newest prompt stays until the model has answered it, because otherwise the model could not read its task. After
@@ -343,7 +343,7 @@ func (s *array) unansweredPrompt() int {
 	return -1
 }
 
-// UnansweredPrompt returns the key and the size in tokens of the user's newest prompt, or "" if it is answered.
+// UnansweredPrompt returns the key and the tokens of the user's newest prompt, or "" if the model has answered it.
 func (s *content) UnansweredPrompt() (key string, tokens int) {
 	if i := s.unansweredPrompt(); i >= 0 {
 		return s.entries[i].header.key, s.rawTokens(i)
@@ -365,14 +365,15 @@ func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	return c
 }
 
-// Tokens are by the host's count. The thinking of the n messages is returned separately.
+// freedByHead returns the tokens that the change removes from the first n messages, in the host's count, and separately
+// the thinking.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0
 	}
 	freed = s.State.HeadTokens() - c.head.Tokens()
 	shown := s.State.With(frozen.Additions{Head: c.head, Covered: c.keys})
-	for i := range s.entries[:n] { // after a revert, the old head may still cover some of these
+	for i := range s.entries[:n] { // for example, the old head still covers some of these messages after a revert
 		for _, it := range s.entries[i].items {
 			if u := s.State.ByTag(it.Tag); u != nil {
 				freed += u.Left() - shown.ByTag(it.Tag).Left()
@@ -405,7 +406,7 @@ func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	})
 }
 
-// The head's fields are plain values, so that two heads can be compared. So idList writes ids as "3,7".
+// idList writes ids as "3,7". As a string, the list can be compared with ==, so two heads can be, too.
 func idList(ids []int64) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// fingerprint identifies a unit in all copies of its session. A fork keeps times, order, content and call ids, but
-// not the ids of messages and parts. Tool outputs are not included, because the harness may later prune them in one
-// session. If a message has no time, its key replaces the time, if the harness keeps keys in a fork. Otherwise
-// fingerprint returns 0, which matches no unit.
+// fingerprint returns the same number for a unit and its copies in forks. A fork has new ids of messages and parts, but
+// the same times, order, content and call ids. The harness may prune a tool output in one of the two sessions, so
+// outputs are not hashed. If a message has no time, fingerprint hashes its key if the harness keeps keys in a fork.
+// Otherwise it returns 0, which matches no unit.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -44,8 +44,8 @@ func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	return n
 }
 
-// The harness may wrap a user's text while the message waits in the queue, and unwrap it later, so the fingerprint of
-// a user text can change. Units from an older release have no fingerprint yet.
+// stamp sets the fingerprint of a unit from an older release, which has none. It also renews the fingerprint of a
+// user's text: while the message waits in a queue, the harness may add words around the text, and remove them later.
 func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Part) {
 	if u.Fingerprint != 0 && (m.Role != transcript.User || p.Kind != transcript.Text) {
 		return
@@ -56,10 +56,10 @@ func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Par
 	}
 }
 
-// Stamped returns the fingerprints, by tag, that changed since the last committed pass.
+// Stamped returns the fingerprints that have changed since the last committed pass, by tag.
 func (s *Session) Stamped() map[int]int64 { return s.stamped }
 
-// An Outline holds the parts of an array that can be compared with another session.
+// An Outline is the part of an array that CopyOf compares with another session.
 type Outline []outlined
 
 type outlined struct {
@@ -89,7 +89,7 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprint of the first unit, for the first n messages that have one.
+// First returns the fingerprints of the first units of n messages. It skips messages without a unit or fingerprint.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -107,26 +107,25 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown has the key of each message of the copy without a known unit, for example a failed answer, and the key
-	// of the next message. Only the next message shows which message was copied.
+	// Unknown maps the key of each message without a known unit to the key of the message after it. For example, a
+	// failed answer has no units, so only the next message shows which message of the original it copies.
 	Unknown map[string]string
-	// IsCompacted means that the copy begins with the harness's summary. Summary is the newest summary's key in the
-	// original, or "" if the original has made no pass since.
+	// IsCompacted means that the copy begins with the harness's summary. Summary is the key of this summary in the
+	// original. It is "" if the original has made no pass since it was summarised.
 	IsCompacted bool
 	Summary     string
-	// Next is the key of the answer directly after the copy of the original's newest message with units. The original
-	// has no units for that answer, because it has made no pass since that answer. Next is empty if no answer follows.
+	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
+	// so it has no units for it. Next is "" without such an answer.
 	Next string
-	// GoesOn means that answers follow the copied messages. The host does not know the wires of these answers, for
+	// GoesOn means that other answers follow the copied messages. The host does not know which wires they answer, for
 	// example because its database was lost.
 	GoesOn bool
 }
 
-// CopyOf finds the messages of the array that are copies from the session of units, which must ascend by tag. Neither
-// the place of a message nor its tags matter: a compaction that keeps turns puts its summary before older messages,
-// and the text of an aborted answer may be stored after newer messages. A message is a copy if one of its units is a
-// copy, because its other units can have changed since the original's newest pass. The messages after the last copied
-// message are the session's own.
+// CopyOf finds the messages of the array that are copies of another session's messages. units are that session's units,
+// ascending by tag. CopyOf does not compare places, because a compaction that keeps turns puts its summary before older
+// messages. It does not compare tags, because the harness may store the text of an aborted answer late. One equal unit
+// is enough: the others may have changed since the original's newest pass. The messages after the last copy are new.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -185,8 +184,8 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// If the harness keeps keys in a copy, the original has m's own key. Otherwise it is the first message that shares a
-// unit with m and has no other copy so far. Without an original, the key is "".
+// original returns the key of the message that m is a copy of, or "". Some harnesses keep the key in a copy. Otherwise
+// the original is the first message that shares a unit with m and has no other copy yet.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {
@@ -205,13 +204,12 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
-		// The newest usages of the copy measure unknown wires: the raw array, or a wire with a lost head. An empty
-		// key, which no message has, makes the gauge ignore them.
+		// The host does not know the wires of the copy's newest usages: they may be the raw array, or a wire with a
+		// head that was lost. No message has an empty key, so the gauge ignores these usages.
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// g.Of may name a message that is not in the copy. The gauge treats it as reverted: every usage in the copy is
-	// older.
+	// g.Of may name a message that is not in the copy. The gauge then assumes a revert, because all usages are older.
 	g.Of = c.measurement(g.Of)
 	return g
 }
@@ -238,15 +236,15 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	return s
 }
 
-// MovedBinding translates a binding of the original to the copy. If no copy of its message is
-// known, the result has no message; see Answered.
+// MovedBinding translates a binding of the original for the copy. If the copy has no message for it, the message key is
+// empty, and Answered uses only the prompt.
 func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	b.MessageKey = c.Messages[b.MessageKey]
 	return b
 }
 
-// TagCounter returns the highest tag of the copy. Rules measure age in tags, so the
-// copy must not continue at the original's higher counter.
+// TagCounter returns the highest tag of the copy. Rules measure age in tags, so with the original's higher counter, the
+// copied units would seem old.
 func (c Copy) TagCounter() int {
 	if len(c.Units) == 0 {
 		return 0

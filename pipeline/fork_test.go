@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// OpenCode 2 can put a message without units between a prompt and its answer, for example a changed instruction. The
-// bug: a fork directly after such an answer lost the answer's thinking, and the host ignored the fork's usages.
+// In OpenCode 2, a message without units can be between a prompt and its answer, for example a changed instruction. The
+// bug: after a fork of such an answer, its thinking was lost, and the host ignored the fork's usages.
 func TestCopyFindsTheAnswerBehindAMessageWithoutUnits(t *testing.T) {
 	prompt := outlined{key: "u", role: transcript.User, units: []outlinedUnit{{"u\x00", 1}}}
 	answer := outlined{key: "a", role: transcript.Assistant, units: []outlinedUnit{{"a\x00", 2}}}

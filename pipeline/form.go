@@ -9,17 +9,17 @@ import (
 )
 
 type Form struct {
-	// Tag is the tag of the part's unit, or 0 if the part is no unit. Label describes the part to a person (see
+	// Tag is the tag of the part's unit, or 0 without a unit. Label describes the part to a person (see
 	// Session.Labels).
 	Tag   int
 	Label string
-	// Raw is the part as the harness sends it. Sent is its form on the wire, nil if it is not sent.
+	// Raw is the part as the harness sends it. Sent is its form on the wire. Sent is nil if the part is not sent.
 	Raw  transcript.Part
 	Sent *transcript.Part
 }
 
-// FormsOf returns the parts of a message as the last rendering has sent them. If the array does not hold the message,
-// it returns no parts. It decodes the message again, so a pass must not call it.
+// FormsOf returns the parts of a message as the last rendering has sent them, or nil if the array does not hold the
+// message. It decodes the message again, which is too slow for a pass.
 func FormsOf(s *Session, messageKey string) []Form {
 	i, ok := s.index[messageKey]
 	if !ok || s.entries[i].isMarker() {
@@ -32,7 +32,7 @@ func FormsOf(s *Session, messageKey string) []Form {
 	if err != nil {
 		return nil
 	}
-	sent := s.Codec.Decode(patched) // its parts have the same indexes as the raw parts, because none is removed
+	sent := s.Codec.Decode(patched) // no patch removes a part, so the parts have the same indexes as the raw parts
 	forms, keys := make([]Form, 0, len(m.Parts)), newUnitKeys(&m)
 	for j := range min(len(m.Parts), len(sent.Parts)) {
 		p := m.Parts[j]

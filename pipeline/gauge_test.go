@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A provider counts base tokens for the prompt without its messages, and perToken tokens for each token of the host's
-// count.
+// provider simulates how a provider counts a prompt: base tokens for system prompt and tools, and perToken tokens for
+// each token of the messages in the host's count.
 type provider struct {
 	w        *world
 	base     int
@@ -37,7 +37,7 @@ func (p *provider) prompt() int {
 	return p.base + int(p.perToken*float64(bytes)/4)
 }
 
-// By the host's count, each step has a tool output of the given number of tokens.
+// turn adds a prompt and steps. The output of each step has the given number of tokens in the host's count.
 func (p *provider) turn(steps, tokens int) {
 	p.n++
 	p.w.add(message(fmt.Sprintf("u%d", p.n), "user", p.w.now, nil, textPart(fmt.Sprintf("pu%d", p.n), "go on")))
@@ -65,7 +65,7 @@ func (p *provider) revert(n int) {
 	p.w.changed = true
 }
 
-// A copy of the session without the original's edits is in the same state.
+// forget makes the host lose its database. A copy of a session without the original's edits looks the same to the host.
 func (p *provider) forget() {
 	p.w.store = stored{}
 	p.w.restart()
@@ -95,8 +95,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// After a revert of covered messages, the head is removed and the other covered messages come back. The bug: the host
-// still counted the head, and not these messages: 5,058 tokens, although 13,880 were sent.
+// When covered messages are reverted, the host removes the head, and sends the other covered messages again. The bug:
+// the host still counted the head instead of these messages. It estimated 5,058 tokens, although 13,880 were sent.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -130,9 +130,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was gone. The host then
-// estimated 289 tokens, although 4,781 were sent, because it subtracted more messages than the reported prompt had
-// held.
+// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was removed. To estimate the
+// next prompt, the host subtracted more messages than the reported prompt had. It estimated 289 tokens instead of
+// 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -176,8 +176,8 @@ func (p *provider) showsSummary(t *testing.T, newest int) {
 	p.wantSize(t, p.prompt())
 }
 
-// Fixed bug: a summary replaced messages that had come after the newest usage. The host counts these messages itself,
-// but it also subtracted them from the measured prompt, and estimated 1,592 tokens, although 5,193 were sent.
+// Fixed bug: a summary replaced messages that came after the newest usage. The reported prompt does not contain these
+// messages, but the host subtracted their tokens from it. It estimated 1,592 tokens, although 5,193 were sent.
 func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -192,8 +192,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// In Pi, the user returns to an answer from before a bust. The bug: the host used this usage, and estimated 16,447
-// tokens, although 6,361 were sent.
+// In Pi, the user returns to an answer that is older than a bust. Its usage reports the prompt before the bust. The
+// bug: the host used this usage, and estimated 16,447 tokens, although 6,361 were sent.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -218,8 +218,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// When a summary replaces messages, it also removes their thinking. The bug: after a revert, the host still counted
-// this thinking: it estimated 12,911 tokens, although 3,959 were sent.
+// A summary replaces messages with thinking. The bug: the host still counted this thinking, and estimated 12,911 tokens
+// instead of 3,959.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -227,8 +227,8 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// A summary of the harness itself also removes the thinking. The bug: the host still counted this thinking, and
-// estimated 7,273 tokens, although 2,746 were sent (-seed 3915213).
+// The harness itself replaces messages with thinking by a summary. The bug: the host still counted the thinking. It
+// estimated 7,273 tokens instead of 2,746 (-seed 3915213).
 func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.think(12)
@@ -256,8 +256,8 @@ func (p *provider) compact() {
 		message("ac", "assistant", p.w.now, obj{"summary": true, "tokens": obj{"input": 16_800}}, textPart("pac", weighing(200))))
 }
 
-// Bug D5: after a revert to a point before a bust, the newest usage in the array reported the whole prompt. The host
-// estimated 84 % when the real size was 25 %, and made one more bust.
+// Bug D5: the user reverted to a point before a bust. The newest usage in the array was from before the bust, so it
+// reported a much larger prompt. The host estimated 84 % instead of 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	// The second revert goes back to an earlier measurement.
 	for _, back := range []int{0, 2} {
@@ -289,11 +289,11 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// Bug D5: a fork copies the usages of its original, which report small prompts. If the fork lacks the original's
-// edits, its wire has all the content. The bug: the host estimated 58 % when the real size was 337 %.
+// Bug D5: a fork copies the usages of its original, which report small prompts. But the fork may lack the original's
+// edits, so it sends all the content. The bug: the host estimated 58 % when the real size was 337 %.
 //
-// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens by its own count
-// and not by the provider's: it estimated 18,822 tokens when it sent 7,876.
+// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens in its own count,
+// which differs from the provider's. It estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -327,8 +327,8 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// Bug class D5: if a session only grows, or is new to the host, its usage reports the current wire, and the host uses
-// it unchanged.
+// Bug class D5: if a session only grows, its newest usage reports the current wire, so the host uses it unchanged. The
+// host also does so if it sees the session for the first time.
 func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {
@@ -346,8 +346,8 @@ func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	}
 }
 
-// Bug class D5: when a harness summarises a session, it sends a separate prompt. The usage of the summary says nothing
-// about the array that begins with it.
+// Bug class D5: to summarise a session, a harness sends a separate prompt. The size of this prompt says nothing about
+// the shorter array that begins with the summary.
 func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	for p.prompt() < 11_000 {
@@ -360,9 +360,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, the array has grown since the previous prompt, but the prompt, which lacks the dropped
-// output, has not. The bug: the host used its usage, and after the next revert it estimated 44 tokens instead of
-// 1,135.
+// The host dropped an output, and then lost its database. The array contains the output, but the reported prompt does
+// not. The bug: the host took the usage for the size of the whole array. After a revert, it estimated 44 tokens instead
+// of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -381,8 +381,8 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
-// OpenCode has pruned the outputs of old steps, so the reported prompts have grown by more than the array shows. The
-// bug: a host new to the session took this for a token ratio of two.
+// OpenCode prunes the outputs of old steps. The earlier prompts contained these outputs, so the reported sizes grew by
+// more than the array shows. The bug: a host that was new to the session computed a token ratio of two.
 func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.turn(12, 800)
@@ -396,9 +396,9 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 	p.wantSize(t, real)
 }
 
-// Fixed bug: a result kept the host's count that it had before OpenCode pruned it. If the user then reverted the newest
-// answers, the host estimated 6,540 tokens when 3,913 were to be sent, and a bust for rent removed 2,688 tokens that
-// were gone.
+// Fixed bug: OpenCode pruned a tool result, but the host continued to count the whole result. When the user then
+// reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then removed 2,688
+// tokens that were gone.
 func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -418,8 +418,8 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// The bug: without a learned token ratio, one token that a bust freed counted as one of the provider's. If the next
-// answer reported no usage, the host then estimated 1,807 tokens when it sent 5,379.
+// The bug: if no token ratio was learned, a bust that freed 100 tokens of the host's count was subtracted as 100
+// provider tokens. If the next answer reported no usage, the host estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)
@@ -431,9 +431,9 @@ func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// Bug F20: while no host ran, the requests of a new fork were sent unmodified, with all the content that the original
-// had dropped. When the host ran again, it used the usage of these requests, and estimated 27,036 tokens, although the
-// next wire had 10,012.
+// Bug F20: while no host ran, the harness sent the requests of a fork unmodified, with all the content that the
+// original had dropped. When the host ran again, it used the usage of these requests. It estimated 27,036 tokens,
+// although the next wire had 10,012.
 func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, isUnchanged := range []bool{true, false} {
@@ -463,8 +463,7 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-// In any history of a session, the estimated size stays near the provider's count: within a factor of 1.5, or within
-// 600 tokens.
+// Whatever happens in a session, the estimate is near the provider's count: within a factor of 1.5, or 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))
@@ -480,7 +479,7 @@ func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 			}
 			slack := 600.0
 			if relief := p.w.session.Meta.Episode.Relief; relief.Of == p.w.decision.Size.Measurement {
-				slack += 0.4 * float64(relief.Tokens) // tokens freed by the host's count, and not measured yet
+				slack += 0.4 * float64(relief.Tokens) // the host's count of the freed tokens, which no usage has confirmed yet
 			}
 			if math.Abs(got-real) > slack && (got > real*1.5 || real > got*1.5) {
 				rt.Fatalf("after %s: %.0f tokens are believed, %.0f are real (base %d, %.2f per token): %+v\n%s", after, got, real, p.base, p.perToken, p.w.session.Meta, p.w.text())

@@ -70,8 +70,9 @@ func (m *headMemo) render(codec transcript.Codec) {
 	}
 }
 
-// The harness sets one breakpoint on each block of the system prompt and two on the newest messages. If the system
-// prompt has several blocks, one more breakpoint would take the newest message's breakpoint.
+// breakpoint returns the cache breakpoint of the head, or none. A provider allows only some breakpoints. The harness
+// sets one on each block of the system prompt and two on the newest messages. If the system prompt has several blocks,
+// a further breakpoint would replace that of the newest message.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -80,12 +81,12 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// After the system prompt, a harness sets two breakpoints: on the newest messages, or on the newest message and the
+// Besides the breakpoints of the system prompt, a harness sets two: on the newest messages, or on the newest and the
 // tools.
 const harnessBreakpoints = 2
 
-// coveredBy also counts pinned prompts. It returns 0 if the array lacks the newest covered message: after a revert,
-// or if the array begins after this message.
+// coveredBy returns how many leading messages the head covers, with the pinned prompts. It returns 0 if the array does
+// not contain the newest covered message.
 func (s *array) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
 		return i + 1
@@ -99,8 +100,9 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// The last covered message may also be missing because a summary or marker hides it, with all other covered messages.
-// So an earlier covered message in the array shows a revert, for example to another branch with a summary in Pi.
+// isReverted reports whether a revert has removed the head's last covered message. A summary or a marker can also hide
+// this message, but only together with all other covered messages. So an earlier covered message in the array shows a
+// revert, for example to another branch in Pi.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
@@ -112,8 +114,8 @@ func (s *content) isReverted(h frozen.Head) bool {
 	return !s.isBoundary(0) && (summary == "" || summary == h.AfterSummary)
 }
 
-// Summary returns the key and the text of the harness's newest summary. A marker of the host has no text. A pass must
-// not call it, because it decodes the message again.
+// Summary returns the key and the text of the harness's newest summary. The host's marker has no text. Summary decodes
+// the message again, which is too slow for a pass.
 func (s *Session) Summary() (key, text string) {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -128,8 +130,7 @@ func (s *Session) Summary() (key, text string) {
 	return m.Key, text
 }
 
-// SummaryKey returns the key of the newest summary by the harness. It is empty if the array begins with the
-// session's first message.
+// SummaryKey returns the key of the newest summary by the harness or of the host's marker. Without both, it is "".
 func (s *array) SummaryKey() string {
 	if n := len(s.entries); n > 0 {
 		return s.entries[n-1].header.newestSummary
@@ -137,9 +138,9 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns the changes of the head for the client, which must receive this answer. start messages at the
-// beginning of the array are cut off, except the messages with the keys in pinned. messages holds a new head, and
-// isCleared means no head.
+// HeadMutation returns how the client must change the array's beginning. It records that the client knows the change,
+// so the client must receive this answer. The client removes the first start messages, except the pinned ones. It then
+// puts messages in front, or nothing if isCleared.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0
@@ -158,7 +159,7 @@ func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value
 	return s.covered, pinned, messages, isCleared
 }
 
-// prefixIn returns how many leading tokens of the head are also in before, the head of the last committed pass.
+// prefixIn returns how many leading tokens of the head are the same as in the head of the last committed pass.
 func (m *headMemo) prefixIn(before frozen.Head) int {
 	switch {
 	case !before.Exists() || before.Baseline != m.of.Baseline || before.Acknowledgement != m.of.Acknowledgement:

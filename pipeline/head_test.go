@@ -47,7 +47,7 @@ func invariant14EachMessageIsInTheTailOrTheHead(t *rapid.T, w *world) {
 		t.Fatalf("the tail begins after %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
 	}
 	if w.busy {
-		return // while the store is busy, a revert need not take effect
+		return // while the store is busy, the host cannot withdraw reverted compartments
 	}
 	next := 1
 	for _, c := range w.readings.History.Compartments[:head.Shows()] {
@@ -186,8 +186,8 @@ func TestHeadStandsAlone(t *testing.T) {
 	})
 }
 
-// A compartment that is published while the prefix lives waits for a bust, which leaves the baseline in the
-// provider's cache.
+// A new summary waits until the prefix is lost or a bust is due. That bust only makes a new delta, so the provider
+// reads the baseline from its cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(7, 50)
@@ -247,9 +247,8 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user looked at another branch that has a summary. The array then lacked the last message that
-// the head covers, but still had an earlier covered message. The head stayed, and that earlier message read
-// "[dropped]".
+// Fixed bug: in Pi, the user looked at another branch that has a summary. The array lacked the last message that the
+// head covers, but had an earlier one. The host did not remove the head, and sent the earlier message as "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)
@@ -267,7 +266,7 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
-// Fixed bug: Pi kept some turns at a compaction, and on another branch later messages got the ordinals of these turns. A
+// Fixed bug: Pi kept some turns at a compaction. On another branch, later messages got the ordinals of these turns. A
 // compartment of that branch came back, and the kept turns were in neither the head nor the tail.
 func TestCompartmentOfAnotherBranchLeavesNoGap(t *testing.T) {
 	for _, v := range []struct {
@@ -284,8 +283,9 @@ func TestCompartmentOfAnotherBranchLeavesNoGap(t *testing.T) {
 	}
 }
 
-// Fixed bug: messages of the tail were missing from the wire: the head covered every unit up to a tag, but an old
-// message had got a new unit with a high tag, for example the text of an aborted answer that the harness stores late.
+// Fixed bug: the head covered each unit up to the highest covered tag. When the harness stored the text of an aborted
+// answer late, the old message got a high tag. So the head covered units of the tail, too, and their messages were not
+// sent.
 func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -336,8 +336,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// A compaction can keep turns that are older than its summary. The head numbers messages by time, as the harness's
-// store does.
+// After a compaction that keeps turns, the array has the summary before these older turns. The host numbers messages by
+// time, as the harness's store does.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -360,8 +360,8 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// The request of a compaction that keeps turns is newer than these turns, but precedes them in the array. A head that
-// ends with that request covers the turns, so that no message is missing.
+// In the array, the request for a compaction precedes the turns that the compaction keeps, although it is newer. If the
+// head covers this request, it must cover the turns, too.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}
@@ -403,7 +403,7 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	}
 }
 
-// A bust under pressure sends everything after the head again, so it frees down to the low mark.
+// A bust under pressure sends everything after the head again anyway, so it frees space down to the low mark.
 func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

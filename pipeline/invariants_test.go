@@ -29,7 +29,6 @@ var providers = map[string]string{
 
 var models = slices.Sorted(maps.Keys(providers))
 
-// Some lives have a store that refuses writes, and crashes of the host.
 func TestInvariants(t *testing.T) {
 	met = events{}
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
@@ -80,7 +79,7 @@ type witness struct {
 	valid    []string // the answers whose thinking the newest wire holds
 }
 
-// met counts the events of all lives, because some invariants check nothing if an event never happens.
+// met counts events of all random sessions. If an event never happens, some invariants check nothing.
 var met events
 
 type events struct{ folds, deltas, covered, kept, lost, rents, restored int }
@@ -91,9 +90,9 @@ type life struct {
 	n     int
 	model string
 	agent string
-	// isShared means that no event of the life is special to one harness.
+	// isShared means that only events happen that both harnesses have.
 	isShared bool
-	// twin is the same session in the other harness, nil in most tests.
+	// twin is the same session in the other harness. It is nil in most tests.
 	twin *world
 }
 
@@ -216,7 +215,7 @@ var userTexts = []string{
 
 func (h *life) user() { h.prompt(!h.isShared) }
 
-// A blank message may be added. Pi leaves a blank message out.
+// prompt adds a prompt, which may be blank if mayBeBlank. Pi does not send a blank prompt.
 func (h *life) prompt(mayBeBlank bool) {
 	texts := userTexts
 	if !mayBeBlank {
@@ -307,8 +306,8 @@ func (h *life) revert() {
 	h.w.raw = h.w.raw[:n]
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
-	// Without a prompt, which Pi leaves out if it is blank, the array could end with an answer whose calls were
-	// removed. No provider answers this, so the pass fails, and Pi's own array is sent (docs/pi.md).
+	// Pi does not send a blank prompt. The array could then end with an answer whose calls were removed, which no
+	// provider accepts. The pass would fail, and Pi would send its own array (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
 
@@ -336,7 +335,7 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 	}
 }
 
-// Only a bust brings a kept unit back, and then the unit is whole. Only an emergency or a summary takes a kept unit.
+// Only a bust brings the content of a kept unit back, and all of it. Only an emergency or a summary removes it.
 func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 	d := w.decision
 	for _, tag := range d.Restored {
@@ -344,7 +343,7 @@ func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 		if d.Verdict == schema.Steady || u.Covered || !u.IsWhole() && !slices.Contains(d.Released, tag) {
 			t.Fatalf("%s pass brought §%d§ back: %+v", d.Verdict, tag, u)
 		}
-		w.witness.inactive[tag] = !u.Active() // the rules may have had to take it again
+		w.witness.inactive[tag] = !u.Active() // the rules may have had to drop it again
 		met.restored++
 	}
 	for tag, wasWhole := range w.witness.kept {
@@ -352,7 +351,7 @@ func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 		if u == nil || u.Covered || slices.Contains(d.Released, tag) {
 			continue
 		}
-		if wasWhole && u.Kept != 0 && !u.IsWhole() { // if Kept is 0, the user has let the unit go
+		if wasWhole && u.Kept != 0 && !u.IsWhole() { // if Kept is 0, the user no longer wants to keep the unit
 			t.Fatalf("§%d§ was kept, and is gone: %+v", tag, u)
 		}
 	}
@@ -379,13 +378,13 @@ func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	}
 }
 
-// A queued drop waits until the rent has paid for a bust, or until another cause leads to one.
+// A queued drop alone causes no bust. It waits until the rent has reached the price of a bust, or for another cause.
 func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold
 	if d.Cause == CauseRent {
 		met.rents++
-		// Kept units that come back can be larger than what the bust removes.
+		// If kept units come back, the prompt may grow.
 		asked = w.readings.BuysForRent && (d.Price.Removed > 0 || len(d.Restored) > 0) && d.Price.Rent >= d.Rent.Price
 		for _, r := range d.Reasons {
 			if i := slices.IndexFunc(rule.Table, func(known rule.Rule) bool { return known.Name == r.Rule }); rule.Table[i].On > rule.AnyBust {
@@ -442,8 +441,7 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// In one of two equal sessions, the host restarts at random. The twin's host never restarts. After every pass, the
-// two sessions must agree.
+// Two worlds play the same session. In one, the host restarts at random. After each pass, both must send the same.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -461,7 +459,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
-			w.busy = false // if the busy store refused units that a revert then removes before the crash, the next units may get other tags
+			w.busy = false // otherwise the two hosts could give different tags: the busy store refuses units, a revert removes these, and a crash forgets them
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
 			twin.readings.SystemPending, twin.sent, twin.notes = w.readings.SystemPending, w.sent, w.notes
 			if w.readings.History != nil {
@@ -479,7 +477,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 			switch rapid.IntRange(0, 3).Draw(rt, "crash") {
 			case 0:
 				w.restart()
-			case 1: // the host runs the pass, and crashes before it has stored or answered it
+			case 1: // the host runs the pass, and crashes before it stores the result or answers
 				before := w.store
 				var compartments []chronicle.Compartment
 				if w.readings.History != nil {
@@ -535,7 +533,7 @@ func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
-// Bug J1: for some providers, the text of a step was removed together with the step's calls.
+// Bug J1: when the calls of a step were dropped, the text of the step was removed, too, for some providers.
 func droppedCallsDoNotRemoveTheTextOfTheirStep(t *rapid.T, w *world) {
 	onWire := map[string]int{}
 	for _, m := range w.wire {
@@ -577,7 +575,7 @@ func invariant11UserTurnsStay(t *rapid.T, w *world) {
 	}
 }
 
-// The model names units by their tags, so a tag that the model has read never gets another unit (D6).
+// A tag that the model has read never belongs to another unit, because the model asks for drops by tags (D6).
 func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	given := w.witness.given
 	for _, u := range w.session.State.Units() {
@@ -588,9 +586,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// A bust for rent may follow, because it also drops marked newest units. Without a price, or if writing to the cache
-// costs no more than reading, small busts may follow, too. So the test ends there (-rapid.seed=6722935167943988486,
-// 3338930536038272391, and 13711531760929742792 for OpenCode 2).
+// The next pass must not bust again for pressure. There are two exceptions. A bust for rent may also drop the newest
+// units that the model has marked. Small busts may follow if there is no price, or if writing to the cache costs no
+// more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -626,8 +624,8 @@ func invariant13FailOpenPerPass(t *rapid.T, w *world) {
 	}
 }
 
-// Bug V2 (docs/defects.md): a pass whose wire was refused stored a value of ReclaimUpTo that the session in memory did
-// not have. So a restart changed what the next pass dropped.
+// Bug V2 (docs/defects.md): a pass raised ReclaimUpTo, and its wire was refused. The new value was stored, but the
+// session in memory still had the old one. So after a restart, the next pass dropped other outputs.
 func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	w := hundreds(t, 5)
 	w.queue(2)
@@ -667,8 +665,7 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		// An answer that was never sent may lose content without a bust. With its last call, it loses its thinking,
-		// too.
+		// An answer that was never sent may be edited without a bust. With its last call, it loses its thinking.
 		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) && !w.edits(newest) {
 			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 		}

@@ -39,7 +39,7 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 
 func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
-	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another profile
+	profile := w.readings.Profile // the profile of the real provider; the wire may have been rendered for another profile
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
 	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
@@ -51,7 +51,7 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 			c.Harness = string(schema.HarnessOpenCode2)
 		}
 		if profile == "google" || profile == "bedrock" {
-			return // the judge cannot convert messages for these providers as these harnesses do
+			return // the judge cannot convert Pi's and OpenCode 2's messages for these providers
 		}
 	}
 	must(w.t, j.Send(c))
@@ -61,7 +61,7 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	}
 }
 
-// A rule that the harness's own request breaks is not the host's mistake.
+// If the harness's own request breaks a rule, the wire may break this rule, too.
 func TestJudgeRandomSessions(t *testing.T) {
 	bothCodecs(t, judgeRandomSessions)
 }
@@ -114,7 +114,7 @@ func TestJudgeStories(t *testing.T) {
 	j.Check(t)
 }
 
-// A softTB ends one session on a failure, so that the next session can begin.
+// A softTB ends only the current random session on a failure, and not the test.
 type softTB struct{ testing.TB }
 
 type failed string
@@ -138,7 +138,7 @@ func (s *softTB) run(f func() int) (n int, err string) {
 	return f(), ""
 }
 
-// A wildLife is a random session with every event that harness and model can cause.
+// A wildLife is a random session with all events that can happen in a harness.
 type wildLife struct {
 	*rand.Rand
 	w                              *world
@@ -188,7 +188,7 @@ func (h *wildLife) anyModel() string {
 	return models[h.IntN(len(models))]
 }
 
-// On Bedrock, where other models cannot cache, it is a Claude model.
+// On Bedrock, the model must be a Claude model, because no other model there can cache.
 func modelID(provider string) string {
 	if provider == "amazon-bedrock" {
 		return "anthropic.claude"
@@ -259,7 +259,7 @@ func (h *wildLife) step() {
 	}
 }
 
-// Half of the publications come with a flush, because most passes of a session are steady.
+// Half of the new summaries come with a flush, because they would otherwise wait too long for a bust.
 func (h *wildLife) publish() {
 	if h.w.readings.History == nil {
 		return
@@ -358,7 +358,7 @@ func (h *wildLife) prompt(parts ...obj) {
 	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": h.model, "modelID": modelID(h.model)}}, parts...))
 }
 
-// onePixel is a real PNG, because the AI SDK inspects the first bytes of images.
+// onePixel is a real PNG, because the AI SDK reads the first bytes of an image.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 func (h *wildLife) file() obj {

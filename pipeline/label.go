@@ -11,8 +11,7 @@ import (
 // maxLabel bounds a label, in bytes.
 const maxLabel = 160
 
-// Labels describes the units of messages to a person, by unit key. It decodes the messages again, so a pass must
-// not call it.
+// Labels describes units to people, by unit key. It decodes the messages again, which is too slow for a pass.
 func (s *Session) Labels(messageKeys map[string]bool) map[string]string {
 	labels := make(map[string]string)
 	for messageKey := range messageKeys {

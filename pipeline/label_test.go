@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A call's label is its file. If it has no file, the label is its command, or else all its arguments.
+// The label of a call is its file. Without a file, it is the command, and without a command, all arguments.
 func TestLabelNamesTheContentOfAUnit(t *testing.T) {
 	long := strings.Repeat("é", maxLabel)
 	for _, c := range []struct {

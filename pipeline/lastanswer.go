@@ -8,12 +8,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// While thinking is on, Claude refuses a request whose last answer has calls and does not begin with thinking. Any
-// answer may become the last one: when the user writes mid-turn, when a turn is aborted, and after a revert. So the
-// messages after an answer decide which of its contents have to stay. A revert may change this even on a pass that
-// may not edit, so it is computed from the transcript and not stored as an edit. While the array only grows, this
-// changes no wire: the rules leave the newest answer and the results before it unchanged (View.unread and
-// View.separating in pipeline/rule).
+// While thinking is on, Claude refuses a request whose last answer has calls but does not begin with thinking. Any
+// answer may become the last one, for example when the user reverts the messages after it. So the messages after an
+// answer decide which of its contents must be sent. Even a steady pass must follow a revert, so these decisions are not
+// edits: each rendering makes them from the transcript. If the array only grows, they change no wire, because the rules
+// do not change the newest answer and the results before it (View.unread and View.separating in pipeline/rule).
 
 type spared struct{ call, text bool }
 
@@ -22,8 +21,8 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// sparedOf reads the messages after an entry only up to the second that ends an answer. So reviewEnd looks only at
-// the last two rendered messages that end an answer, and at all messages between and after them.
+// reviewEnd finds rendered messages whose spared has changed. After an entry, sparedOf reads no further than the second
+// message that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -36,17 +35,17 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire. That is so if entry i, or the next step
-// after it, ends its turn with calls and signed thinking. This step may become the last answer, for example after a
-// revert, and Anthropic requires that the last answer begins with its thinking. If the step vanished, an answer
-// without thinking could become the last one. If the step before it kept no result, the two steps would fuse, and the
-// last answer would lose its thinking.
+// hasToKeepCall reports whether entry i must keep one call on the wire. Entry i or the next step may become the last
+// answer, for example after a revert, and Anthropic requires that the last answer begins with its thinking. So there
+// are two cases. First, entry i ends its turn with calls and signed thinking: without its calls, it would not be sent,
+// and an answer without thinking could become the last one. Second, the next step ends its turn with calls and signed
+// thinking: without a result between the two steps, the provider would join them, and the thinking of the next step
+// would be in the middle.
 //
-// The provider joins an answer without calls with the next answer, so the thinking may be in a message before the
-// calls.
+// The thinking may be in a message before the calls: the provider joins an answer without calls with the next answer.
 //
-// The rules leave one call of such an answer (Message.KeepsCall) as a skeleton. Frame.KeepsCall brings a call back if
-// all calls were removed before.
+// The rules turn the last call into a skeleton and do not drop it (Message.KeepsCall). If all calls were dropped
+// earlier, Frame.KeepsCall brings one back.
 func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
@@ -61,10 +60,10 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
-// hasToKeepText reports whether entry i is the last answer of its turn, after answers with calls, and is a shell or
-// has an empty text. Without the entry, an answer with calls would be the last, and would have to begin with
-// thinking. At the end of the array, a text would ask the provider to continue an answer, so an empty answer gets its
-// text only before a user message.
+// hasToKeepText reports whether entry i must be sent with a text, although it is a shell or has an empty text. This is
+// the case if it ends a turn after answers with calls: without it, an answer with calls would be the last one, and
+// would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would ask
+// the provider to continue the answer.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
@@ -82,8 +81,8 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether an older answer with calls could become the last answer if this message vanished, at
-// a provider that requires thinking there.
+// mayExposeCalls reports whether an older answer with calls could become the last answer if this message were not sent,
+// and whether the provider would then require thinking at its start.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }
@@ -93,14 +92,14 @@ func (s *array) isStep(i int) bool {
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// The provider joins an answer without calls with an answer after it.
+// isJoinable reports whether the provider joins the entry, an answer without calls, with an answer after it.
 func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether entry i is directly before a message of the user, and it or an earlier answer that
-// the provider joins with it has signed thinking.
+// endsTurnThinking reports whether entry i is the last before a message of the user and has signed thinking. The
+// thinking may also be in an earlier answer that the provider joins with entry i.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false
@@ -115,7 +114,6 @@ func (s *array) endsTurnThinking(i int) bool {
 	return true
 }
 
-// nextSeen returns the index of the first entry after entry i that reaches the provider.
 func (s *array) nextSeen(i int) int {
 	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: the thinking of some steps was removed with their calls, or because a step fused with the previous one.
-// After a revert, one of these steps became the last answer. Anthropic refuses a last answer with calls that does not
-// begin with its thinking.
+// Bug J9: steps lost their thinking, because their calls were dropped or the provider joined them with the step before.
+// A revert made such a step the last answer. Anthropic refuses a last answer with calls that does not begin with its
+// thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -30,7 +30,7 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// The answer must also begin with thinking and not fuse with the answer before it.
+// lastAnswerIs checks that this answer begins with thinking, and is not joined with the answer before.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -43,8 +43,9 @@ func (s *story) lastAnswerIs(key string) {
 	}
 }
 
-// Bug J10: an answer that failed before the newest step counted as the step directly before it. The provider does not
-// see a failed answer, so its calls do not separate the steps around it, and the newest step lost its thinking.
+// Bug J10: a failed answer came directly before the newest step. The host assumed that its calls separate two steps.
+// But the provider does not see a failed answer, so it joined the newest step with an older one, whose text then came
+// first.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -58,8 +59,8 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	}
 }
 
-// Bug J11: a status that only the user sees followed the newest step. So the results of this step counted as read, and
-// in an emergency the pass dropped them before the model had seen them.
+// Bug J11: a status that only the user sees followed the newest step. The host assumed that the model had read the
+// results of this step, and dropped these results in an emergency.
 func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -73,8 +74,8 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: the host had removed every step around an empty answer. OpenCode sends an empty text to most providers, and
-// the SDK for Claude turns that into a message without content, which the provider refuses.
+// Bug J12: only an empty answer was left of several steps. OpenCode sends an empty text to most providers. The SDK for
+// Claude turns this text into a message without content, which the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -82,7 +83,7 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 			s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")), message("a1", "assistant", s.w.now, nil, obj{"type": "step-start"}, part))
 			s.happen("user u2: n")
 			_, wire := s.w.arrays()
-			// If the harness leaves empty parts out, the host does not touch them.
+			// If the harness itself leaves out empty parts, the host does not change them.
 			if sends := strings.Contains(string(wire[1]), `"type":"`+name+`"`); sends != p.DropsEmptyText {
 				t.Errorf("%s: the empty answer is %s", p.Name, wire[1])
 			}
@@ -91,8 +92,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// Bug J14: the synthetic todo list was at the end of an answer without calls. A new prompt or a revert made it the last
-// answer. Because of the list, that answer had a call but did not begin with thinking.
+// Bug J14: the host added the synthetic todo list to an answer without calls. A revert made this answer the last one.
+// With the list it had a call, but it did not begin with thinking.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -107,8 +108,8 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer had been dropped, and its thinking with it. The synthetic todo list was added
-// to that answer, which became the last answer after a revert.
+// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. The host added the synthetic todo
+// list to this answer. A revert made it the last one, and it had a call but no thinking.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -121,8 +122,8 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	}
 }
 
-// Bug J15: a turn ended with a notice, which was removed as an empty shell. So the step before it became the last
-// answer. That step did not begin with thinking, because the model had not thought in the session until then.
+// Bug J15: a turn ended with a notice of the harness, which the host removed as an empty shell. So the step before the
+// notice became the last answer. It had no thinking, because the model had not used thinking yet.
 func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -136,8 +137,8 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the newest call of an answer was dropped first. The answer has to keep a call, so another call stayed as a
-// skeleton. When that skeleton was removed, the newest call came back.
+// Bug F9: the answer must keep one call. Its newest call was dropped first, and then an older call stayed as a
+// skeleton. When the older call was dropped, too, the newest call came back.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -151,25 +152,25 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: an answer with an empty text ended a turn, and was removed, because the provider refuses empty texts. So
-// the last answer had calls and did not begin with thinking. F25: the same happened at an unknown provider.
+// Bug F10: a turn ended with an empty answer, which the host removed, because the provider refuses empty texts. So the
+// last answer had calls and did not begin with thinking. F25: the same happened with an unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
 		s.w.add(message("a3", "assistant", s.w.now, obj{"finish": "stop"}, textPart("p1", "")))
 		s.happen("")
-		s.shows("a3 assistant", false) // no message follows it yet, so it gets no text
+		s.shows("a3 assistant", false) // no message follows a3 yet, so it gets no text
 		s.steady("user u2: n")
 		s.shows(`a3 assistant: text "[dropped]"`, true)
 		s.steady("restart\nassistant a4 (10%): so")
 	}
 }
 
-// Bug F24: the model ended its turn with an answer of thinking and a text, and then continued without a prompt:
-// directly after it came a step with calls. The provider sees them as one answer, which begins with the thinking of the
-// first. The rules looked only at the step, which has no thinking. So the call before the two was dropped. The answer
-// then fused with the text beside that call, and lost its thinking.
+// Bug F24: answer a2 has thinking and a text. The model continued without a prompt, with the step a3. The provider
+// joins the two into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
+// thinking, and dropped the call before a2. The provider then also joined the text of a1, which came before that
+// thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -198,8 +199,8 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// Bug F26: a turn ended with thinking and no calls, and the next pass removed the call before. Then the model
-// continued without a prompt. Anthropic sees both answers as one, which began with an older text.
+// Bug F26: a turn ended with thinking and no calls, and the next pass dropped the call before this answer. Then the
+// model continued without a prompt. Anthropic joined all these answers into one, which began with an older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
@@ -230,8 +231,8 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// Bug F25: at an unknown provider, dropping the only call of a step removes the whole step. If this step had ended a
-// turn, the step before it became the last answer, and it does not begin with thinking.
+// Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step had ended a
+// turn, the step before it became the last answer, without thinking at its start.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"
@@ -242,7 +243,7 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.lastAnswerIs("a2")
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 
-	s = begin(t, "unknown", 1) // the whole step is removed before the user reverts the rest of the turn
+	s = begin(t, "unknown", 1) // the whole step is removed before the user reverts to it
 	s.happen(strings.Replace(turn, `"r2" | so |`, `"r2" |`, 1) + rest)
 	s.happen("drop 4\nflush")
 	s.shows("a2 assistant", false)
@@ -251,8 +252,8 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 }
 
-// If events were lost, the shim of OpenCode 2 does not know when the newest answer was written. The bug: each pass
-// after such an answer busted as if the provider had dropped the prefix.
+// If the shim of OpenCode 2 misses events, it does not know the time of the newest answer. The bug: the host then
+// assumed a long pause, and each pass busted.
 func TestAnswerOfUnknownTimeIsNotIdle(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w = newWorldOf(t, transcript.OpenCode2{}, true, 1)

@@ -1,7 +1,6 @@
 package pipeline
 
-// Leaving estimates how many tokens, by the host's count, the next bust removes from the wire. The historian need not
-// free this space.
+// Leaving estimates how many tokens the next bust removes without a run of the historian, in the host's count.
 func (s *content) Leaving(published *History) int {
 	shown := s.standing(published)
 	from := s.coveredBy(s.State.Head)

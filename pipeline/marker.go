@@ -5,10 +5,10 @@ import "github.com/magicctx/magicctx-host/pipeline/transcript"
 // MarkerProvider is the name of the provider in the summary of the host's compaction marker.
 const MarkerProvider = "magicctx"
 
-// The summary of the host's marker is for the time when no host runs, so it is never on the wire.
+// isMarker reports whether the entry is the summary of the host's marker, which is sent only while no host runs.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
-// The harness puts the marker's summary after this prompt, and before the next prompt.
+// isBoundary reports whether entry i is the prompt at the marker: the marker's summary comes before the next prompt.
 func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false

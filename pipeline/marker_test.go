@@ -40,7 +40,7 @@ func markedAt(w *world, i int) []mjson.Value {
 	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
-// The compartments end at the ordinals in ends, and the baseline shows them.
+// marked returns a session whose baseline shows compartments that end at the ordinals in ends.
 func marked(t testing.TB, turns int, ends ...int) *world {
 	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
 	w.readings.History = &History{}
@@ -76,7 +76,7 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	return text
 }
 
-// A marker hides only messages that the head replaces, so its place does not matter.
+// A marker hides only messages that the head replaces, so the wire does not depend on the place of the marker.
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
@@ -136,7 +136,7 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// Compartments that end before the marker stay: their messages are hidden, not reverted.
+// If a compartment ends before the marker, a revert does not withdraw it: its messages are only hidden.
 func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

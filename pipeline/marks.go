@@ -2,24 +2,23 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// TypicalPrice is used if a model's price is unknown. Only the ratios matter: they are those of Anthropic's published
-// prices for a cache life of five minutes.
+// TypicalPrice is used if a model's price is unknown. It has the ratios of Anthropic's published prices for a cache
+// life of five minutes. Only the ratios matter.
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
-	// floor is the size that remains if every arc that may be dropped is dropped. prefix is the part that stays in
-	// the provider's cache after a bust, for example the system prompt. A step adds growth tokens.
+	// floor is the size of the prompt after all arcs that may be dropped are dropped. prefix is the size of the part
+	// that the provider still has cached after a bust, for example the system prompt. A step adds growth tokens.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price
 }
 
-// The bill of the chosen low mark may be 5 % higher than the lowest bill. Near the cheapest mark the bill hardly
-// changes, and a higher mark leaves more content for the model to see.
+// lowMarkSlack allows a low mark that costs 5 % more than the cheapest. A higher mark leaves the model more content.
 const lowMarkSlack = 1.05
 
-// low returns the highest mark whose bill is within the slack of the cheapest. It is at most half of the high mark,
-// because episodes would otherwise follow each other too soon.
+// low returns the highest low mark that costs at most lowMarkSlack times the bill of the cheapest. The result is at
+// most half of the high mark, because busts would otherwise follow each other too soon.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {
 		return m.high / 2
@@ -37,10 +36,9 @@ func (m marks) low() int {
 	return below
 }
 
-// bill is the average price of a step over one cycle. In a cycle, the prompt grows from low to high, and a bust takes
-// it back to low. The average step reads a prompt half way between the marks. Each cycle writes the remaining content
-// except the prefix to the cache once. A higher low mark always has a higher bill, and the binary search in low
-// relies on that.
+// bill is the average price of a step. The prompt grows from low to high in some steps, and then a bust shrinks it to
+// low again. So the average step reads a prompt half way between the marks, and each bust writes the remaining content
+// except the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2
@@ -48,7 +46,7 @@ func (m marks) bill(low int) float64 {
 	return reading + writing
 }
 
-// EstimateLowMark estimates the low mark in tokens, as if the rules could take everything after the prefix.
+// EstimateLowMark estimates the low mark in tokens, as if the rules could remove everything after the prefix.
 func EstimateLowMark(high, prefix, growth int, price schema.Price) int {
 	return marks{high: high, floor: prefix, prefix: prefix, growth: growth, price: price}.low()
 }

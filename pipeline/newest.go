@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel sets the model of the next request. The zero Model means that the messages name it.
+// AskModel sets the model of the next request. The zero Model means that the messages name the model.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request: of AskModel, of the newest user message, or else of the last pass.
+// Model returns the model of the next request: of AskModel, else of the newest user message, else of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel
@@ -35,12 +35,12 @@ func (s *array) agent() string {
 	return s.entries[len(s.entries)-1].header.agent
 }
 
-// lastUse returns the last time when the provider used the prefix, in Unix milliseconds, 0 for never. The last pass
-// counts, because its request may still be unanswered: otherwise an idle session would bust on every pass until the
-// answer arrives (A10 in docs/defects.md).
+// lastUse returns when the provider last used the prefix, in Unix milliseconds, or 0. The last pass also counts as a
+// use, because its request may be unanswered. Otherwise, an idle session would bust on every pass until an answer
+// arrives (A10 in docs/defects.md).
 //
-// If the clock was set back, stored times can lie in the future. They are ignored, because the session would not
-// become idle until the clock reaches them. If all stored times lie in the future, the prefix counts as just used.
+// If the clock was set back, stored times can be in the future. lastUse ignores these times, because the session would
+// not be idle until the clock reaches them. If there is no other time, it returns now.
 func (s *Session) lastUse(now int64) int64 {
 	answered, ok := s.lastResponse()
 	if !ok {
@@ -58,7 +58,7 @@ func (s *Session) lastUse(now int64) int64 {
 	return last
 }
 
-// The time is in Unix milliseconds. Without an answer, ok is false.
+// lastResponse returns the time of the newest answer in Unix milliseconds.
 func (s *array) lastResponse() (at int64, ok bool) {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {
@@ -68,7 +68,7 @@ func (s *array) lastResponse() (at int64, ok bool) {
 	return 0, false
 }
 
-// AnsweredAt returns when the newest answer with a usage was complete, in Unix milliseconds, 0 for never.
+// AnsweredAt returns when the newest answer with a usage was complete, in Unix milliseconds, or 0.
 func (s *array) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0 {
@@ -78,8 +78,8 @@ func (s *array) AnsweredAt() int64 {
 	return 0
 }
 
-// Answer returns the usage of the last pass's request, and when the answer was complete, in Unix milliseconds.
-// Without a usage, ok is false.
+// Answer returns the usage of the answer to the last pass's request, and when this answer was complete, in Unix
+// milliseconds. ok is false if there is no such usage.
 func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant {

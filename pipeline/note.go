@@ -6,9 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen
-// the unit, because a note would then cause a bust. A unit with a reminder, for example from the harness, gets no
-// note.
+// NotePlace returns the tag of the newest unit to which a note may be added, or 0. The provider must not have seen the
+// unit, because a note would then change the prefix. The unit must not contain a reminder already.
 func (s *Session) NotePlace() int {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		m := s.entries[i].decoded
@@ -46,7 +45,7 @@ type New struct {
 	Part    *transcript.Part
 }
 
-// News looks at the last maxNew messages. If more are new to the host, the provider has seen most of them.
+// News looks only at the last maxNew messages. If more are new to the host, the provider has seen most of them.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags, and to which a note may be added.
@@ -74,8 +73,8 @@ func (s *Session) News() (news []New) {
 	return news
 }
 
-// EachVisible calls yield with each text of the head, and with each raw message that has a unit on the wire of the next
-// request. It stops when yield returns false. d is the decision of the pass.
+// EachVisible calls yield for each text of the head and for each raw message that has a unit on the next wire, until
+// yield returns false. d is the decision of the pass.
 func (s *Session) EachVisible(d Decision, yield func([]byte) bool) {
 	shown := s.State.With(d.Additions.Additions)
 	if !yield([]byte(shown.Head.Baseline)) || !yield([]byte(shown.Head.Delta)) {

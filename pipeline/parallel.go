@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// inParallel calls f for each number below n, on one core for less than 128 calls, and
-// otherwise on all cores. The calls must not depend on each other.
+// inParallel calls f for each number below n. For fewer than 128 calls it uses one core, and otherwise all cores. The
+// calls must not depend on each other.
 func inParallel(n int, f func(int)) {
 	const chunk = 64
 	workers := min(runtime.GOMAXPROCS(0), n/chunk)
@@ -27,8 +27,8 @@ func inParallel(n int, f func(int)) {
 			for from := range chunks {
 				for i := from; i < min(from+chunk, n); i++ {
 					f(i)
-					// Without this call, the loop would keep all cores busy, and each goroutine of a status request
-					// would wait up to 10 ms for its turn.
+					// This loop keeps all cores busy. Without Gosched, a status request would wait up to 10 ms for its
+					// turn.
 					runtime.Gosched()
 				}
 			}

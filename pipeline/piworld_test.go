@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests write their messages in OpenCode's format. toPi translates them into steps of
-// Pi, so that both codecs run through the same histories.
+// The tests write their messages in OpenCode's format. toPi and toOpenCode2 translate them, so all codecs play the same
+// sessions.
 
 func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
 	t.Helper()
@@ -58,8 +58,8 @@ func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 
 func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
 
-// toPi and toOpenCode2 note the model in the user message, where no codec looks for it. As the shims do, askModel
-// names it.
+// askModel tells the session the model of the next request, as the shims do. toPi and toOpenCode2 note this model in
+// the user message, where no codec looks for it.
 func (w *world) askModel() {
 	if w.isOpenCode1() {
 		return
@@ -100,7 +100,7 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// Only OpenCode 1 has a todo tool and messages that are never sent, and Pi has no agents. The test leaves these out.
+// The test leaves out todo lists and messages that are never sent (only in OpenCode 1), and agents (not in Pi).
 func TestHarnessesDecideAlike(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {
 		t.Run(strings.TrimPrefix(fmt.Sprintf("%T", codec), "transcript."), func(t *testing.T) { decidesLikeOpenCode1(t, codec) })

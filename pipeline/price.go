@@ -2,8 +2,8 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// breakEven returns the number of passes after which a bust has paid off: (w−r)/r · S/D − 1. Writing a token costs w,
-// and reading a token costs r; S tokens are resent, and D tokens are removed.
+// breakEven returns the number of passes after which a bust has paid off: (w−r)/r · S/D − 1. w and r are the prices of
+// writing and reading a token. S is resent and D is removed, in tokens.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -11,24 +11,22 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// shortSession is the least number of further passes that is expected of a session. A turn of a coding agent has about
-// as many steps.
+// shortSession is the least number of further passes that the host expects. A coding agent's turn has about as many.
 const shortSession = 20
 
-// ExpectedPasses returns the number of further passes that is expected of a session after the given number of passes.
-// The estimate is that a session is now half way.
+// ExpectedPasses estimates how many passes follow. It assumes that half of the session is over.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// current is the size of the prompt, in tokens. Above forcedAt tokens, space is freed regardless of the cost.
+	// current is the size of the prompt. At forcedAt, the next bust comes whatever it costs. Both are in tokens.
 	current, forcedAt int
 	breakpoints       int
 }
 
-// A change of the head affects all messages, because the head precedes them.
+// firstChanged returns 0 if the head changes, because the head precedes all messages.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0
@@ -36,10 +34,10 @@ func (b bust) firstChanged() int {
 	return b.firstMessage
 }
 
-// On a route with breakpoints, the provider looks for a cached prefix only in some blocks before each breakpoint
-// (docs/cache-routes.md). Breakpoints are only on the system prompt and the newest messages. If a bust changes an
-// earlier message, the provider reads only the system prompt from the cache. If there is a head, it also reads the
-// baseline, because the acknowledgement has a breakpoint.
+// price estimates the cost and the gain of a bust. On a route with breakpoints, the provider looks for a cached prefix
+// only a few blocks before each breakpoint (docs/cache-routes.md). The breakpoints are on the system prompt, on the
+// acknowledgement of the head, and on the newest messages. So if a bust changes an older message, the provider reads
+// only the system prompt and the baseline from the cache.
 func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {
@@ -56,7 +54,7 @@ func (s *Session) price(b bust, r Readings) schema.BustPrice {
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
 	left := b.forcedAt - b.current
 	if b.head.head != nil {
-		left += b.head.freed // the summary has to be shown sooner or later, so the space that it frees delays the next bust
+		left += b.head.freed // the summary has to be shown sometime anyway, so the space that it frees delays the next bust
 	}
 	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, left)/s.Growth())
 	return price

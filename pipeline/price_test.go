@@ -92,7 +92,7 @@ func TestPriceOfABust(t *testing.T) {
 	}
 }
 
-// The session has had 300 passes and grows by one token a pass. The summary of the second case frees 40 tokens.
+// The session has had 300 passes, and each pass adds one token. The summary of the second case frees 40 tokens.
 func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	w := hundreds(t, 10)
 	w.session.Meta.Passes = 300
@@ -110,8 +110,8 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// Fixed bug: a bust was estimated that would remove 1,559 tokens, too few to be made. Its price then counted as the
-// price of a later bust, which removed 2,798 tokens and cost five times as much.
+// Fixed bug: the host stored the price of a bust that would remove 1,559 tokens, which is too little to make it. When
+// the rent reached this price, it made another bust. That bust removed 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -6,8 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Raw returns the messages as the client sent them, in the order of the harness's store. The
-// caller must not change them.
+// Raw returns the messages as the client sent them, in the harness's order. The caller must not change them.
 func (s *Session) Raw() (entries []history.Entry, raws []json.Value) {
 	for _, i := range s.inStoreOrder(s.Codec.Vocabulary()) {
 		entries, raws = append(entries, s.entries[i].numbered()), append(raws, s.entries[i].raw)

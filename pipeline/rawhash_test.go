@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug D7: OpenCode pruned an empty output, and sent a sentence in its place. The raw hash did not include that
-// sentence, so the bust had no known cause.
+// Bug D7: OpenCode pruned an empty output, and sent a fixed sentence instead. The raw hash did not include this
+// sentence, so the host found no cause for the bust.
 func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	pruned := func(state obj) obj {
 		state["time"] = obj{"start": 1, "end": 2, "compacted": 3}
@@ -57,8 +57,7 @@ func TestPrunedOutputIsABustOfTheHarness(t *testing.T) {
 	}
 }
 
-// Two raw messages with different wires must have different hashes. Otherwise a change by the harness would look like
-// a mistake of the host.
+// If the harness changes a message, its raw hash must change. Otherwise the host would seem to have made the bust.
 func TestRawHashChangesWithTheWire(t *testing.T) {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: true},
@@ -112,7 +111,7 @@ func drawMessage(t *rapid.T, role string, parts []obj) mjson.Value {
 	return raw
 }
 
-// The values come from small sets, so that draws are often equal.
+// The values come from small sets, so that two drawn parts are often equal.
 func drawPart(t *rapid.T) obj {
 	p := obj{"type": rapid.SampledFrom([]string{"text", "text", "reasoning", "tool", "tool", "tool", "file", "step-start", "compaction", "new"}).Draw(t, "type")}
 	if id := rapid.SampledFrom([]string{"p1", "p1", "p2", ""}).Draw(t, "id"); id != "" {
@@ -146,7 +145,7 @@ func drawPart(t *rapid.T) obj {
 	return p
 }
 
-// drawChange changes one field as a harness would, or draws another part.
+// drawChange changes one field of p as a harness would, or draws another part.
 func drawChange(t *rapid.T, p obj) obj {
 	other := drawPart(t)
 	was, is := p["state"], other["state"]
@@ -189,8 +188,7 @@ func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.E
 	return edits
 }
 
-// OpenCode leaves out an answer that failed. A placeholder in it would change the
-// message without any effect on the request.
+// OpenCode does not send an answer that failed. A placeholder would change the message, but not the request.
 func TestDropDoesNotShowAHiddenMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	answer := func(info obj) mjson.Value {

@@ -7,27 +7,26 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// If the model reads removed content again within SoonPasses passes, the removal was wrong. Content that stays costs
-// a tenth of the price of fresh tokens with each pass, twice this price in 20 passes. Content that comes back costs
-// 1.25 times this price. So after 20 passes, the removal has paid off even if the content comes back.
+// If the model reads removed content again within SoonPasses passes, the removal was wrong. Content that stays is read
+// from the cache with each pass, at a tenth of the price of fresh tokens: twice this price in 20 passes. Content that
+// comes back is written once, at 1.25 times this price. So after 20 passes, the removal was cheaper.
 const SoonPasses = 20
 
 type Reread struct {
 	Tag int
-	// MessageKey is the message of the unit. Tokens is the size of the content that was read again.
+	// MessageKey is the key of the unit's message. Tokens is the size of the content that was read again.
 	MessageKey string
 	Tokens     int
 }
 
 type Expansion struct {
-	// Start and End are the ordinals of the first and the last message. Tokens is the
-	// size of the text that was shown.
+	// Start and End are the ordinals of the first and the last message. Tokens is the size of the call's result.
 	Start, End, Tokens int
 
 	tag int
 }
 
-// noteExpansion ignores a call for an outline, which shows no contents, and a call for another session.
+// noteExpansion stores a call of ctx_expand that shows the content of this session's messages.
 func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	if p.Kind != transcript.Tool || transcript.ToolName(p.Name) != transcript.ExpandTool || p.IsError || !p.HasResult() {
 		return
@@ -43,9 +42,9 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 	}
 }
 
-// Rereads returns the removed units whose content a call of the newest Update has asked for again, with the same tool
-// and arguments. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads returns no unit
-// for a call of these kinds:
+// Rereads returns removed units that the model has read again: a call of the newest Update has the same tool and
+// arguments as the removed call. It also returns the calls of ctx_expand in this Update, except repetitions. Rereads
+// ignores these calls:
 //
 //   - a call that failed, and a repetition of a failed call;
 //   - a call whose newest earlier result is still on the wire;
@@ -53,10 +52,9 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 //     looks at something new;
 //   - a command that was given more than once before: the model repeats it from habit, for example "git status".
 //
-// In most passes, no call repeats an earlier one. So Rereads searches the messages only for a call that has occurred
-// before.
+// Rereads searches the messages only for a call that has occurred before. In most passes, there is none.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
-	isFresh := map[uint64]bool{} // the calls of this pass; if one of them occurs a second time, the newest equal call is new, too, and not removed
+	isFresh := map[uint64]bool{} // the calls of this pass; if a call occurs twice in it, the earlier one is new, too, and so not removed
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
 		for _, it := range s.entries[s.updatedFrom+i].items {
 			if it.Tag < s.freshFrom || it.Again == 0 || s.calls[it.Again] < 2 || it.Failed || it.Open || isFresh[it.Again] {
@@ -76,8 +74,8 @@ func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	return rereads, expansions
 }
 
-// removedBefore finds the newest earlier call that is equal to a new call. It returns that call's unit if the
-// removal was wrong, otherwise nil.
+// removedBefore finds the newest earlier call with the same tool and arguments. It returns the unit of this call if the
+// call was removed and the model needs its result again, and otherwise nil.
 func (s *content) removedBefore(again rule.Item) *frozen.Unit {
 	var found *rule.Item
 	times, isChanged := 0, false
@@ -124,8 +122,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns units that are not on the wire, up to a size: ctx_expand has not shown more than this number of
-// tokens.
+// RemovedIn returns those units of the messages that are not on the wire. It stops when their size reaches tokens: the
+// size of the text that ctx_expand has shown.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Only the model knows why it reads something again, so the cases define which repetitions count as a wrong removal.
+// Nobody knows why a model reads something again. So the cases define which repetitions mean that a removal was wrong.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string
@@ -145,7 +145,7 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// If the model often reads again what a rule has removed, the rule is asked one occasion later.
+// If the model often reads again what a rule has removed, the rule may propose edits only at a more urgent occasion.
 func TestRegrettedRuleIsAskedLater(t *testing.T) {
 	build := func(regretted ...string) *world {
 		w := newWorld(t, true, 1)

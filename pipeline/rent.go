@@ -2,36 +2,37 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A Rent is the stored meter of a session. Each request pays for content that a bust could have removed: the rent.
-// The session makes the bust when the rent since the last bust has reached the bust's price (docs/decisions.md).
+// A Rent counts what a session has paid for content that a bust could have removed. Each request reads this content
+// again, and so adds to the rent. When the rent has reached the price of the bust, the session makes the bust
+// (docs/decisions.md).
 //
-// The unit of all sums is the price of reading one token from the cache. The price of a bust is the difference
-// between writing tokens and reading them. For example, if writing a token costs 1.25 and reading a token costs 0.1,
-// a bust that writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
+// All sums are multiples of the price of reading one token from the cache. A bust writes tokens that would otherwise be
+// read, so its price is the difference. For example, if writing a token costs 1.25 and reading a token costs 0.1, a
+// bust that writes 1,000 tokens again costs 1,000 · (1.25 − 0.1) / 0.1 = 11,500.
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent, since the head last changed, for messages that a summary could replace. It counts as
-	// paid when that summary is published.
+	// Coverable is the rent for messages that a summary could replace, since the head last changed. It is added to the
+	// rent when the summary is published.
 	Coverable int
-	// Removable is the size of the content that the bust would remove, by the newest estimate. Queued is the queued
-	// drops' part of it. Messages is the number of messages at that time.
+	// Removable is the number of tokens that the bust would remove, by the newest estimate. Queued is the part of the
+	// queued drops. Messages is the number of messages at that estimate.
 	Removable, Queued, Messages int
-	// A lump has at least leastRemoved tokens. Price is the price of the bust when the last lump came, or a later and
-	// lower estimate: the price rises while the session waits, but that is no reason to wait longer. GrewAt is the
-	// number of the pass on which the lump came.
+	// Price is the price of the bust when the last lump of at least leastRemoved tokens came. A later estimate replaces
+	// it only if it is lower: the price rises while the session waits, but that is no reason to wait longer. GrewAt is
+	// the number of the pass on which the lump came.
 	Price, GrewAt int
 }
 
-// leastRemoved is the least number of tokens that a bust for rent removes. A smaller bust would save almost nothing,
-// and the user gets a notice of each bust.
+// leastRemoved is the minimum number of tokens that a bust for rent removes. A smaller bust would save almost nothing,
+// and the host tells the user about each bust.
 const leastRemoved = 2000
 
-// An estimate reads the whole transcript, so mid-turn it is repeated only after this number of new messages.
+// An estimate reads the whole transcript, so mid-turn the session makes one only every estimateEvery messages.
 const estimateEvery = 24
 
-// costOf returns the price of the bust in tokens read from the cache. Bound thinking that the bust
-// invalidates counts like written tokens, because the model has to think again.
+// costOf returns the price of the bust, as a number of tokens read from the cache. It also counts bound thinking that
+// the bust invalidates, because the model has to think again.
 func costOf(b schema.BustPrice, p schema.Price) int {
 	if p.Read <= 0 || p.Write <= 0 {
 		p = TypicalPrice
@@ -39,7 +40,7 @@ func costOf(b schema.BustPrice, p schema.Price) int {
 	return int((p.Write - p.Read) / p.Read * float64(b.Resent+b.Thinking))
 }
 
-// meter returns the rent meter after this request if the pass is steady.
+// meter adds the rent of this request, and returns the new sums. The caller uses them if the pass is steady.
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
@@ -52,8 +53,9 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// Beyond a cliff of the provider's prices (route.Cliff), removable content has an additional cost. If the prompt
-// without this content is below the cliff, the content bears the whole additional cost.
+// overCliff returns the additional cost of removable content if the prompt is above a cliff of the provider's prices
+// (route.Cliff). If the prompt without this content is below the cliff, this is the whole additional cost of the
+// request.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
@@ -85,7 +87,7 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy makes the bust that the rent has paid for. It returns false if no bust is due, and writes the meter to a.
+// buy proposes a bust if the rent has reached its price, and otherwise returns false. It stores the new sums in a.Rent.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false
@@ -103,8 +105,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// Until the next lump comes, no later moment is better for the bust. The next lump probably takes as long as
-		// the last, so the rent of this time counts, too.
+		// Until the next lump comes, no later moment is better for the bust. The next lump probably takes as many
+		// passes as the last. So the rent that these passes would cost is added in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -117,7 +119,7 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// A bust that removes less than leastRemoved is never made, so its price does not count.
+// priceAfter ignores a bust that removes less than leastRemoved, because it is never made.
 func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
 		return b.Cost
@@ -143,10 +145,9 @@ func (m Rent) after(d Decision) Rent {
 	return Rent{Coverable: m.Coverable, GrewAt: m.GrewAt}
 }
 
-// RunBudget returns the amount that a run of the historian may cost now, in tokens read from the
-// cache. The result is the rent of the messages before the working set, minus the price of the
-// bust that shows their summary. workingSet is in tokens. While a published summary waits for
-// its bust, RunBudget returns -1.
+// RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache: the rent
+// for the messages before the working set, minus the price of the bust that shows their summary. workingSet is in
+// tokens. While a summary waits for its bust, RunBudget returns -1.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

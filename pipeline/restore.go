@@ -9,16 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A bust brings back kept units, and the words of the prompt that the model is to answer.
+// returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is how much the units grow on the wire, by the host's count, and ofMeasured is the part in measured
-	// messages. first is the index of the first message that changes.
+	// tokens is how much longer the wire becomes, in the host's count. ofMeasured is the part of these tokens in
+	// messages that the newest usage reports. first is the index of the first changed message.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds the kept units that come back with a bust. A kept unit never causes a bust, and never prevents
-// one.
+// withRestored adds kept units to a bust, so that they are sent whole again. They never cause or prevent a bust.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d
@@ -34,20 +33,21 @@ func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	return with
 }
 
-// isAwaited reports whether the user has asked to keep a unit whose content was taken.
+// isAwaited reports whether the user wants to keep the unit, but an edit has replaced its content.
 func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// A rule may shorten an older prompt, and a head may cover it. If the user goes back, for example with Pi's /tree,
-// the older prompt is the newest again, and the model could not read its task.
+// isPromptLost reports whether the prompt that the model must answer is incomplete or covered by the head. For example,
+// the user of Pi goes back to an older prompt with /tree, and a rule had shortened it. The model could not read its
+// task.
 func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
 		return false
 	}
 	if s.State.Covers(s.entries[i].header.key) {
-		return r.History != nil && !r.Subagent // without a history, no new head can pin the prompt
+		return r.History != nil && !r.Subagent // without a history, the host cannot make a head that pins the prompt
 	}
 	return len(lostWords(&s.entries[i], s.State)) > 0
 }
@@ -61,10 +61,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back. Words of the prompt that the model is to answer always come back.
-// Awaited units come back in the order in which the user has asked for them, if they fit into room: the tokens
-// between the prompt after the bust and the high mark. With more, the next pass would have to free space again. shown
-// is the state with the new head.
+// returning returns the units that come back. The words of the prompt that the model must answer always come back. Kept
+// units come back in the order in which the user has asked for them, as long as they fit into room. room is the space
+// between the prompt after the bust and the high mark: if more came back, the next pass would have to free space again.
+// shown is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
@@ -95,7 +95,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the units that are no longer kept: the rules had to take them, or the head covers them.
+// released returns the tags of kept units that the rules had to remove or that the head covers now.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

@@ -6,15 +6,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// From ForcePercent on, a pass frees space even mid-turn, because a long turn would otherwise reach the limit before
-// it ends. Section 1 of docs/decisions.md says why such a pass does not remove all that it could.
+// From ForcePercent on, a pass frees space even mid-turn, because a long turn could reach the limit before it ends.
+// Section 1 of docs/decisions.md explains why such a pass does not remove more.
 const ForcePercent = 85
 
-// From EmergencyPercent on, the next request may not fit, so even protected tool output is dropped.
+// From EmergencyPercent on, the next request may not fit, so a pass drops even protected tool output.
 const EmergencyPercent = 95
 
-// DefaultLimitTokens is the prompt limit of an unknown model. It is small, because with a limit that is too large the
-// provider would refuse prompts.
+// DefaultLimitTokens is the assumed prompt limit of an unknown model. It is small, because with a larger limit, the
+// host could send prompts that the provider refuses.
 const DefaultLimitTokens = 128_000
 
 // A Cause says why a pass is not steady, or why a bust had to wait.
@@ -29,8 +29,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has taken messages that the head replaces, or has made a shortened prompt the newest
-	// prompt again. It is also the cause of a bust that any other revert has made.
+	// CauseReverted: a revert has removed messages that the head replaces, has made a shortened prompt the newest
+	// prompt again, or has changed the prefix in any other way.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -40,27 +40,27 @@ const (
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
-	// CauseRent: removable content has cost as much as the bust that removes it (Session.buy).
+	// CauseRent: reading removable content has cost as much as the bust that removes it (Session.buy).
 	CauseRent Cause = "rent"
-	// CauseMidTurn: pressure asks for a bust, but the pass waits for the end of the turn.
+	// CauseMidTurn: a bust for pressure waits for the end of the turn.
 	CauseMidTurn Cause = "mid-turn"
 	// CauseNothingToDo: a bust was allowed, but no rule proposed an edit.
 	CauseNothingToDo Cause = "nothing-to-do"
 	// CausePrice: a bust was allowed, but it would cost more than it saves.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: pressure asks for a bust, but the episode is stuck, or no usage shows the effect of the last
-	// bust yet.
+	// CauseNoProgress: a bust for pressure waits, because the episode is stuck or no usage has come since the last
+	// bust.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
 	// CauseInvalidWire: the wire broke a rule of the provider, so the pass became steady.
 	CauseInvalidWire Cause = "invalid-wire"
-	// CauseBusy: another program holds a lock on the database, so the pass became steady.
+	// CauseBusy: another program has locked the database, so the pass became steady.
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A hard pass with another cause
-// folds the head although the prefix is still cached.
+// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with another cause folds the
+// head although the prefix is still cached.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -70,12 +70,12 @@ func (c Cause) PrefixWasGone() bool {
 }
 
 const (
-	// BustTranscript: the harness changed messages that had been sent. Examples are the harness's own compaction, and a
-	// reminder that moved.
+	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or because a
+	// reminder moved.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"
-	// BustUnexplained: no known cause, so an invariant of the host is broken.
+	// BustUnexplained: the host knows no cause, so the bust is a mistake of the host.
 	BustUnexplained = "unexplained"
 )
 
@@ -85,16 +85,16 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted is set if a revert has taken covered messages, if messages of a withdrawn compartment are back, or
-	// if a prompt that is not whole on the wire is the newest. In the first two cases, the reported sizes belong to
-	// another head.
+	// HeadReverted means that a revert has removed covered messages, that messages of a withdrawn compartment are back,
+	// or that the newest prompt is not whole on the wire. In the first two cases, the reported sizes are of a prompt
+	// with another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool
 	Subagent bool
 	// Overflow means that the provider refused the last prompt as too long.
 	Overflow bool
-	// MidTurn means that the model has not read the newest results.
+	// MidTurn means that the model has not read the newest results yet.
 	MidTurn bool
 	// Percent is the pressure in percent of the window, for example 72.5. Threshold is
 	// the execute threshold in the same unit.
@@ -108,23 +108,23 @@ type Signals struct {
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
 //   - A steady pass adds only the tags of new units. It does not change the cached prefix.
-//   - A soft pass may add edits to a live prefix, and everything after the first edit is then sent again. It asks the
-//     rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that make room once enough is
-//     freed. It applies the queued drops except those of protected units. A bust for rent applies these, too, because
-//     the model has asked for them, but asks no rule that makes room. A soft pass may write a new delta of the head and
-//     the synthetic todo list. It must not change the rest of the setup, for example the provider profile.
+//   - A soft pass may add edits although the prefix is cached. Everything after the first edit is then sent again. The
+//     pass asks the rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that free space
+//     once enough is freed. It applies queued drops, except drops of protected units. It may write a new delta and the
+//     synthetic todo list, but must not change the rest of the setup, for example the provider profile. A bust for rent
+//     asks no rule that frees space, but applies all queued drops, because the model has asked for them.
 //   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. It
 //     asks the rules of the occasion Pressure from half way between the low mark and the threshold on.
 //
-// If the prefix is lost before the pass touches it, the pass is hard, because waiting would save nothing. Later,
-// Session.propose makes a soft pass hard if it has to fold the head, for example to show the first compartment. A fold
-// costs a live prefix, so it waits if the bust is not worth its price.
+// If the prefix is already lost, the pass is hard, because waiting would save nothing. Later, Session.propose makes a
+// soft pass hard if it has to fold the head, for example to show the first compartment. Such a fold makes the provider
+// read the whole prompt again, so it waits if the bust is not worth its price.
 //
-// No pass drops a call that is still running. If pressure below the force level is the only reason for a soft pass,
-// the pass waits for the end of the turn, unless it is a subagent's.
+// No pass drops a call that is still running. Below the force level, a bust for pressure waits for the end of the turn,
+// except in a subagent.
 //
-// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may still become steady.
-// The cause says why, and this list is complete:
+// After Schedule, Session.buy may make a steady pass soft, with CauseRent. A soft or hard pass may also become steady,
+// but only with these causes:
 //
 //   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or force.
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
@@ -159,7 +159,7 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 	return schema.Steady, CauseNone
 }
 
-// After a pause of exactly the TTL, the prefix still counts as cached.
+// isIdle reports whether the provider has dropped the prefix. After exactly the TTL, the prefix is still cached.
 func isIdle(s Signals) bool {
 	if s.LastResponse == 0 && s.Percent == 0 {
 		return false // the model has not answered yet

@@ -16,17 +16,16 @@ type Meta struct {
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
-	// Model is the model that the last pass was for. Agent is the harness's agent,
-	// empty if the harness does not name one.
+	// Model is the model of the last pass. Agent is the harness's agent, "" if the harness does not name one.
 	Model schema.Model
 	Agent string
 	// Wire identifies the last wire. Raw identifies the raw messages from which it was made.
 	Wire, Raw Chain
 	Episode   Episode
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only tool outputs up to this tag are
-	// reclaimed, so that the model can use each output first.
+	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. rule.ToolReclaim drops no later tool
+	// output, so that the model can use each output first.
 	ReclaimUpTo int
-	// Gauge holds the size that the last pass assumed for the newest measured prompt.
+	// Gauge is the gauge of the last pass.
 	Gauge Gauge
 	Rent  Rent
 	// RawTokens is the estimated size of the next prompt without magicctx.
@@ -38,7 +37,7 @@ type Chain struct {
 	Hash     render.Hash
 }
 
-// A message that the provider does not see does not change the chain.
+// next returns the chain with one more message. A message that the provider does not see changes nothing.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
 		return c
@@ -61,8 +60,8 @@ type Session struct {
 	// freshFrom is the lowest tag that the newest Update could give.
 	freshFrom   int
 	updatedFrom int
-	// calls counts the calls by their identity (rule.Facts.Again). A call that the harness sends again counts twice,
-	// so calls only says which calls may be repetitions.
+	// calls counts the calls by their identity (rule.Facts.Again). If the harness sends a call twice, it is counted
+	// twice, so calls only shows which calls may be repetitions.
 	calls      map[uint64]int
 	expansions []Expansion
 }
@@ -94,25 +93,25 @@ type memo struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent holds the keys of the messages whose patch may differ from their patch in sent.
+	// unsent holds the keys of messages whose patch may differ from the patch in sent.
 	unsent map[string]bool
-	// rendered counts the leading entries whose memo and chains are valid.
+	// rendered is the number of leading entries whose rendering and chains are valid.
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
-	// unsettled is the first of the rendered entries that settle must visit.
+	// unsettled is the index of the first rendered entry that settle must visit.
 	unsettled int
-	// sentToken names the wire of the newest request. It is "" if another wire was sent.
+	// sentToken is the token of the newest request. It is "" if the harness did not send the host's wire.
 	sentToken string
 	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
 	sentCount int
-	// askedModel is the model that AskModel was called with. It is zero if the messages name the model.
+	// askedModel is the argument of AskModel. It is zero if the messages name the model.
 	askedModel schema.Model
 	unstored   []frozen.Binding
 	answered   map[string]bool
-	// frame and framedFor are the setup and the model that the memo was rendered for.
+	// frame and framedFor are the setup and the model of the last rendering.
 	frame     frozen.Setup
 	framedFor schema.Model
-	// proposed holds the additions of the last rendering until they are committed. shown is the frozen state with them.
+	// proposed holds the additions of the last rendering until they are committed. shown is the state with them.
 	proposed frozen.Additions
 	shown    *frozen.Overlay
 }
@@ -123,14 +122,13 @@ type entry struct {
 	header header
 	// decoded is nil after the first rendering, to save memory in a long session.
 	decoded *transcript.Message
-	// told is the historian's view of the message, without its ordinal and sizes. It is nil until a
-	// historian may read the message.
+	// told is the historian's view of the message, without ordinal and sizes. It is nil until a historian may read it.
 	told *history.Message
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused means that the rendered message continues the assistant message before it. fusesWithNext means that the
-	// next assistant message would continue this message.
+	// fused means that the provider joins the rendered message with the assistant message before it, and fusesWithNext
+	// that it would join the next assistant message with this one.
 	fused, fusesWithNext bool
 	spared               spared
 	// unbound means that the thinking was left out, because the prompt before the message has changed.
@@ -141,7 +139,7 @@ type entry struct {
 	// own is the host's count of the active units, in tokens.
 	own   int
 	parts frozen.Parts
-	// whole is the host's count of all units, as if none of them were edited or covered.
+	// whole is the host's count of all units without any edit and without a head.
 	whole int
 
 	patch               schema.Patch
@@ -151,13 +149,13 @@ type entry struct {
 	tokensUpTo          int
 }
 
-// A header holds the fields of a message that a pass needs without decoding it again.
+// A header holds the fields of a message that each pass needs, so that the message need not be decoded again.
 type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message up to here names, and agent the agent that the newest message
-	// names.
+	// asked is the model in the newest user message up to this one. agent is the agent in the newest message with an
+	// agent.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
@@ -190,14 +188,14 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped notes the lines, by message key, that the harness replaced with a command's text
-// (transcript.Part.Typed). It is called before Update.
+// LearnTyped sets the lines that the harness replaced with a command's text (transcript.Part.Typed), by message key.
+// The caller calls it before Update.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first unchanged messages of the array, and replaces all others with raws. It returns the units
-// that are new to the session. It gives tags in the order of the transcript, so that a restarted host that has lost
-// the newest tags gives the same tags again. sent is the token (Wire.Token) of the newest request, or "" if another
-// wire was sent.
+// Update keeps the first messages of the array (unchanged is their number), and replaces all others with raws. It
+// returns the units that are new to the session. It gives tags in the order of the transcript, so that a host that has
+// lost the newest tags in a crash gives the same tags again. sent is the token (Wire.Token) of the newest request, or
+// "" if the harness did not send the host's wire.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
@@ -218,7 +216,7 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	for i := range raws {
 		e, units := s.read(raws[i], &decoded[i], found[i])
 		fresh = append(fresh, units...)
-		if e.header.key != "" { // no lookup may find an unreadable message, which has no key
+		if e.header.key != "" { // an unreadable message has no key
 			s.index[e.header.key] = len(s.entries)
 		}
 		s.entries = append(s.entries, e)
@@ -235,8 +233,8 @@ func (s *content) reviewHead() {
 	}
 }
 
-// The harness may put a message, for example a late aborted answer, between covered messages after the fold.
-// coverLate looks only at the entries from i on.
+// coverLate makes the head cover new messages between covered messages, from entry i on. The harness can insert such a
+// message after a fold, for example an aborted answer that it stores late.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(s.State.Head) {
@@ -293,7 +291,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 			s.noteExpansion(u.Tag, p)
 		} else {
 			s.stamp(u, m, p)
-			if p.Replaced && u.Edit != frozen.Withhold { // the text in place of a withheld result names the old count
+			if p.Replaced && u.Edit != frozen.Withhold { // the text of a withheld unit names the old count, so the count must not change
 				u.Bytes, u.Tokens = len(p.Text), s.CountText(p.Text)
 			}
 		}
@@ -306,8 +304,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// The pause before a user message is measured only once, because the message before may later disappear, and the mark
-// of the pause must not change then (A19 in docs/defects.md).
+// gapBefore measures the pause before a user message. It is called only once for each message, because the message
+// before may disappear later, and the mark of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
@@ -343,8 +341,8 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show makes the next rendering use the frozen state with the additions a. If a revert has taken messages that the
-// head covers, the head is not shown, even if its replacement could not be stored.
+// show sets the frozen state and the additions for the next rendering. If a revert has removed messages that the head
+// covers, it hides the head, even if a new head could not be stored.
 func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}
@@ -378,7 +376,7 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	return m
 }
 
-// Commit tells the session that a pass is stored. The additions become part of the frozen state.
+// Commit tells the session that a pass was stored. Its additions become part of the frozen state.
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)
@@ -396,7 +394,7 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.Meta, s.sentCount = m, s.counted()
 }
 
-// Sent records a wire that was sent but not stored, for the comparison with the next wire.
+// Sent records a wire that was sent but not stored. The next wire is compared with it.
 func (s *memo) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw, s.sentCount = w.Wire, w.Raw, s.counted() }
 
 // Forget removes all state about messages that the harness has deleted.

@@ -9,29 +9,26 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BytesPerToken estimates content that the host has not counted, for example reasoning.
+// BytesPerToken is used to estimate the tokens of content that the host does not count, for example reasoning.
 const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measurement names the newest usage in the array, with the size that the host assumes for its prompt. Measured
-	// is that size (Gauge.Tokens). Without a usage, both are empty.
+	// Measured is the size that the host assumes for the newest prompt with a usage (Gauge.Tokens). Measurement names
+	// this usage and the size. Without a usage, both are empty.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of the current model, plus the estimated tokens of everything after it, minus
+	// Current is Measured in the tokens of the current model, plus the estimated tokens of all later messages, minus
 	// the tokens that a bust has freed since.
 	Current int
 }
 
-// A Gauge relates the provider's count of a prompt to the host's count. The harness
-// stores a usage in the message of an answer, without the edits of its prompt. So if the
-// array or the edits have changed since, the usage may mislead. For example, after a
-// revert to a message before a bust, the newest usage in the array reports a prompt that
-// still had all its content. So the gauge stores the size that the host assumes (D5 in
-// docs/defects.md).
+// A Gauge relates the provider's count of a prompt to the host's count. Usages alone may mislead: after a revert to a
+// message before a bust, for example, the newest usage in the array reports a prompt that still had all its content. So
+// the gauge stores the size that the host assumes for this prompt (D5 in docs/defects.md).
 type Gauge struct {
-	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or, if the
-	// usage is of another wire, the host's estimate for the current wire.
+	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or the host's
+	// estimate for the current wire if the usage reports another wire.
 	Of     string
 	Tokens int
 	// Own is the host's count of the messages in that prompt.
@@ -40,8 +37,8 @@ type Gauge struct {
 	Base int
 }
 
-// A restarted host must get the same result, so size reads the transcript and the frozen state, not events. Without a
-// usage, it uses the host's own count.
+// size estimates the next prompt from the transcript and the stored state only, because a restarted host must get the
+// same result. Without a usage, it uses the host's own count.
 func (s *Session) size(c Counting) (Size, Gauge) {
 	measured, tail, own, answered := -1, 0, s.counted(), false
 	compacted := s.compactedAt()
@@ -61,7 +58,7 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 		if s.Meta.Gauge.Of == "" { // no prompt of this session was ever measured
 			return Size{Current: c.tokens(tail)}, s.Meta.Gauge
 		}
-		if compacted > 0 && s.HasLostGauge() { // the measured prompt and this one have only the base in common
+		if compacted > 0 && s.HasLostGauge() { // the two prompts have only system prompt and tools in common
 			return Size{Current: s.Meta.Gauge.Base + c.tokens(s.counted())}, s.Meta.Gauge
 		}
 		return Size{Current: s.Meta.Gauge.estimate(tail)}, s.Meta.Gauge
@@ -72,15 +69,15 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
 		prompt -= relief.Tokens
 	}
-	if !s.isEstimated(g) { // an estimate is in the tokens of the model that it was made for
+	if !s.isEstimated(g) { // an estimate is already in the tokens of the current model
 		prompt = c.translate(prompt)
 	}
 	size.Current = max(0, prompt+c.tokens(tail))
 	return size, g
 }
 
-// compactedAt returns when the harness has compacted the session, 0 for never. An earlier
-// usage measures an array that no longer exists, even if the harness has kept the answer.
+// compactedAt returns when the harness has compacted the session, 0 for never. Older usages report an array that no
+// longer exists, even if the compaction has kept their answers.
 func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -89,7 +86,7 @@ func (s *array) compactedAt() int64 {
 	return s.entries[i].header.created
 }
 
-// own is the host's count of the prompt of entry i's usage.
+// gauge returns the gauge for the usage of entry i. own is the host's count of the messages in its prompt.
 func (s *memo) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -97,7 +94,7 @@ func (s *memo) gauge(i, own int) Gauge {
 	switch at, stands := s.index[messageOf(last.Of)]; {
 	case last.Of == g.Of:
 		return last
-	case last.Of == "": // the first usage of the session that this host sees
+	case last.Of == "": // this host sees a usage of the session for the first time
 		grown := s.grown()
 		g.Base = grown.Base
 		if relief := s.Meta.Episode.Relief; relief.Of == g.Of {
@@ -111,30 +108,30 @@ func (s *memo) gauge(i, own int) Gauge {
 		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
-	default: // the answer measured last is gone, or this answer is older than the last pass, so its edits may be older, too
+	default: // the answer with the last usage is gone, or this answer is older than the last pass; its prompt may have had other edits
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
 }
 
-// In Pi, an old answer may come back with its branch after a bust.
+// In Pi, an answer from before the last pass may come back, together with its branch.
 func (s *memo) isOlderThanLastPass(i int) bool {
 	completed := s.entries[i].header.completed
 	return completed > 0 && completed < s.Meta.At
 }
 
-// Without a host and without patches, the harness sends the raw array, and the usage says nothing about the wire.
+// isOfRaw reports whether a usage probably reports the raw array, which the harness sends without host and patches.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does
-// not reach the host, it sends the raw array, or the array with the patches that it still has. This prompt is larger
-// than the wire, and at most as large as the raw array. named is the refused prompt's size according to the provider,
-// or 0. limit is the limit of the current model.
+// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does not
+// reach the host, it sends the raw array, perhaps with older patches. This prompt is larger than the wire, and at most
+// as large as the raw array. named is the refused prompt's size in the provider's error, or 0. limit is the limit of
+// the current model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
 	}
-	if s.isModelNew() { // another model refused the prompt, and limit is not the limit of that model
+	if s.isModelNew() { // the refused prompt was for another model, so this model's limit says nothing about its size
 		limit = 0
 	}
 	size, g := s.size(c)
@@ -152,30 +149,30 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// own is the host's count of the prompt's messages. Own may be too large, for example because the head is gone, so
-// the estimate is at least g.Base plus the provider's minimum for the messages.
+// estimate returns the size of a prompt whose messages have own tokens in the host's count. The result is at least
+// g.Base plus the minimum for the messages, because g.Own may be too large, for example if the head was removed.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g is the host's own estimate, because the newest usage is of another wire.
+// isEstimated reports whether g has the host's own estimate, because the newest usage reports another wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
 
-// A measurement is for example "msg_1/52000". A corrected size changes the name, so a bust's relief is subtracted
-// only from the size on which the bust was based.
+// measurement returns a name such as "msg_1/52000". A corrected size gives another name, so the relief of a bust is
+// subtracted only from the size that the bust was based on.
 func (g Gauge) measurement() string { return measurementOf(messageOf(g.Of), g.Tokens) }
 
 func measurementOf(key string, tokens int) string { return key + "/" + strconv.Itoa(tokens) }
 
-// The result is in provider tokens per token of the host's count.
+// perToken returns the number of provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
 // refused corrects size and g after the provider has refused the prompt as too long. The prompt had at least limit
-// tokens, which is the model's limit. It had at least named tokens, which is the size in the provider's error. Either
-// is 0 if it is unknown. The result is in provider tokens per token of the host's count.
+// tokens, the model's limit, and at least named tokens, the size in the provider's error. Either is 0 if it is unknown.
+// The result is the number of provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -184,7 +181,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			for j := i; j < len(s.entries); j++ {
 				tail += s.entries[j].own
 			}
-			// Without this correction, the next pass would rely on the old count again.
+			// without this correction, the next pass would use the old count again
 			g.Tokens, g.Own = max(1, real-c.tokens(tail)), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
@@ -192,7 +189,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 	return ratio(size.Current-g.Base-s.thinkingSent(len(s.entries)), s.counted())
 }
 
-// If an answer has followed the newest failed answer, the result is 0.
+// afterFailure returns the tokens of the messages after the newest failed answer, or 0 if a later answer succeeded.
 func (s *array) afterFailure() int {
 	tokens := 0
 	for i := len(s.entries) - 1; i >= 0; i-- {
@@ -207,7 +204,7 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// The host counts the messages after the measurement itself, with their edits and their thinking.
+// measuredUpTo returns the number of messages that the newest usage includes. The host counts all later ones.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -221,7 +218,8 @@ func (s *memo) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// Two tokenizers differ by at most a factor of two. Outside these ratios, they have counted different content.
+// The counts of two tokenizers differ at most by a factor of two. Outside this range, they have counted different
+// content.
 const leastRatio, mostRatio = 0.5, 2
 
 func ratio(theirs, own int) float64 {
@@ -231,9 +229,9 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a first Gauge from the usages of an array that is new to the host, up to the first prompt that has not
-// grown with the array. Such a prompt lacked dropped content, or held content that the array has no longer, for
-// example pruned outputs.
+// grown makes a gauge for a session that is new to the host. It reads the usages from the oldest on, up to the first
+// prompt that has not grown as much as the array. Such a prompt lacked dropped output, or had output that the harness
+// has pruned since.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last
@@ -266,7 +264,7 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// Below leastCount tokens, the ratio of the two counts may be chance, for example 3 and 5.
+// A ratio of two counts below leastCount tokens may be chance, for example 3 and 5.
 const leastCount = 100
 
 func (e *entry) isMeasured() bool {
@@ -306,8 +304,8 @@ func (e *entry) partsIn(in units) (parts frozen.Parts) {
 	return parts
 }
 
-// Parts returns the sizes of the units after the head, by kind. Messages that a revert has taken do not count. a holds
-// additions that are not committed yet.
+// Parts returns the sizes of the units after the head by kind, without reverted messages. a holds additions that are
+// not committed yet.
 func (s *memo) Parts(a frozen.Additions) frozen.Parts {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
 		return s.parts
@@ -329,7 +327,7 @@ func (s *content) weighAll() {
 	}
 }
 
-// edited returns the indexes of the messages whose units a edits or restores. An index may occur more than once.
+// edited returns the indexes of messages with units that a edits or restores. An index may occur more than once.
 func (s *content) edited(a frozen.Additions) (indexes []int) {
 	add := func(tag int) {
 		if u := s.State.ByTag(tag); u != nil {
@@ -359,8 +357,8 @@ func (s *content) tokensOf(e *entry) int {
 
 const growthSteps = 20
 
-// Growth returns the tokens that a step typically adds to the prompt: the median of the newest steps with a usage, at
-// least 1.
+// Growth returns how many tokens a step usually adds to the prompt: the median of the newest growthSteps steps with a
+// usage. It returns at least 1.
 func (s *array) Growth() int {
 	var deltas []int
 	later := 0

@@ -13,7 +13,7 @@ import (
 
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// If prompt is not 0, the message is an answer that reports this prompt size.
+// said returns a message. If prompt is not 0, it is an answer whose usage reports a prompt of this size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}
 	if prompt > 0 {
@@ -107,8 +107,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// After a compaction, the array still holds turns from before, whose answers report the usage of the larger array.
-// For a new session, the host uses only usages from after the compaction.
+// After a compaction, the array still has older turns, whose usages report the larger array. The host ignores them.
 func TestUsageFromBeforeACompactionIsIgnored(t *testing.T) {
 	at := func(raw json.Value, created int) json.Value {
 		return json.Value(strings.Replace(string(raw), `"created":1000000`, fmt.Sprintf(`"created":%d`, created), 1))
@@ -162,9 +161,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Bug F11: the user went on with a model that binds its thinking. All thinking of the session was removed from the
-// wire, but the pass still freed space for this thinking, and the next passes still counted it. No measured prompt
-// includes the thinking of a3.
+// Bug F11: the user switched to a model that binds its thinking, so all thinking was removed from the wire. But the
+// host still counted this thinking, and freed space for it. No measured prompt includes the thinking of a3.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -195,8 +193,8 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	}
 }
 
-// Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted
-// the output from the messages since the measurement, and again as relief.
+// Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted the
+// output twice: it no longer counted the output, and also subtracted it as relief.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
@@ -229,8 +227,8 @@ func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
-// Bug class F16: only the provider's count of a prompt includes its thinking. So a refusal of a prompt with much
-// thinking does not show that the provider counts each dropped token twice.
+// Bug class F16: thinking is in the provider's count of a prompt, but not in the host's. The provider refused a prompt
+// with much thinking, and the host concluded that each dropped token frees two provider tokens.
 func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -246,8 +244,8 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// Bug F22: a model with a small window refused a prompt, and the user switched to a model with a large window. The
-// refusal does not show the size of the large window.
+// Bug F22: a model with a small window refused a prompt, and the user switched to a model with a large window. The host
+// assumed that the prompt filled the large window.
 func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -259,8 +257,8 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// Fixed bug: the user wrote a long prompt after a refused prompt. The host knew that the refused prompt had at least as
-// many tokens as the window, and used this number as the size of the new prompt.
+// Fixed bug: after a refused prompt, the user wrote another long prompt. The host knew that the refused prompt had at
+// least the size of the window, but used this size for both prompts together.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -274,8 +272,8 @@ func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	}
 }
 
-// Fixed bug: Pi keeps the output of a command that begins with "!!" from the model. After a refusal, a bust dropped such
-// an output, believed that this freed its tokens, and sent nearly the same prompt again.
+// Fixed bug: Pi does not send the output of a command that begins with "!!". After a refusal, a bust dropped such an
+// output, counted its tokens as freed, and sent nearly the same prompt again.
 func TestHiddenMessageIsNoPartOfThePrompt(t *testing.T) {
 	w := newWorldOf(t, transcript.Pi{}, true, 3)
 	hidden, err := json.Marshal(obj{"id": "hidden", "message": obj{"role": "bashExecution", "command": "make", "output": weighing(20_000), "excludeFromContext": true, "timestamp": w.now}})
@@ -291,8 +289,21 @@ func TestHiddenMessageIsNoPartOfThePrompt(t *testing.T) {
 	}
 }
 
-// Bug F14, here for thinking: a new preamble removes all thinking from the wire, but the size includes only the
-// thinking in the measured prompt.
+func TestThinkingOfAFailedAnswerIsNotSent(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(
+		message("u1", "user", w.now, nil, textPart("p1", "q")),
+		message("a1", "assistant", w.now, obj{"error": obj{"name": "APIError"}}, reasoningPart("p2", weighing(400), true)),
+		message("u2", "user", w.now, nil, textPart("p3", "again")),
+	)
+	w.pass()
+	if got := w.session.Thinking(frozen.Additions{}); got != 0 {
+		t.Errorf("got %d tokens of thinking in the prompt", got)
+	}
+}
+
+// Bug F14, here for thinking: a new preamble removes all thinking from the wire. The host subtracted all of it from the
+// size, but the size included only the thinking in the measured prompt.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }

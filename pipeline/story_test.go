@@ -33,12 +33,11 @@ var update = flag.Bool("update", false, "write the .want sections of the stories
 //	assistant a1 (tool-calls, 70%): think signed "hm" | so | call read c1 {"f":"a"} -> "AA"
 //	assistant t1..t20: call read c# {"n":#} -> "o#"
 //
-// A line can also be an operation: drop 2 3, flush, restart, resync, pause 6m,
-// pressure 70%, or revert a1, which keeps a1 as the last message.
+// A line can also be an operation: drop 2 3, flush, restart, resync, pause 6m, pressure 70%, or revert a1, which keeps
+// a1 as the last message.
 //
-// The wire is written as a difference from the pass before. `= a1..u2` means that
-// these messages are unchanged, `- a1` that the message is gone. All other messages
-// are written out.
+// The wire is written as a difference from the previous pass. `= a1..u2` means that these messages are unchanged, and
+// `- a1` that the message is no longer sent. All other messages are written in full.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	must(t, err)
@@ -59,7 +58,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Afterwards, the .want sections of the archive hold the actual results. differs reports whether they have changed.
+// tell plays the story, and writes the results into the .want sections of the archive. differs reports whether they
+// changed.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}
@@ -249,7 +249,7 @@ func (s *story) call(id, p string) obj {
 		s.t.Fatalf("cannot read %q", p)
 	}
 	part := toolPart(id, m[2], m[1], mjson.Value(m[3]), s.unquote(m[5]))
-	// encoding/json must not change the order in which the story writes the arguments.
+	// encoding/json must not change the order in which the story writes the arguments
 	part["state"].(obj)["input"] = json.RawMessage(m[3])
 	state := part["state"].(obj)
 	switch m[4] {

@@ -5,19 +5,18 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// A Taken is an edit of a pass, described for a person.
+// A Taken describes an edit of a pass for a person.
 type Taken struct {
 	frozen.Edit
 	rule.Reason
-	// Unit says what kind of unit the edit is about. Tool is the tool of a tool unit.
+	// Unit is the kind of the edited unit. Tool is the tool of a tool unit.
 	Unit frozen.UnitKind
 	Tool string
-	// Label names the content, for example the file of a call. Label is unchanged text of the transcript, so a caller
-	// must clean it before people see it.
+	// Label names the content, for example the file of a call. It is raw text, so the caller must clean it for people.
 	Label string
 }
 
-// Taken describes the edits of a decision. It decodes the edited messages again, so it is too slow for every pass.
+// Taken describes the edits of a decision. It decodes the edited messages again, which is too slow for every pass.
 func (s *Session) Taken(d Decision) []Taken {
 	decoded := make(map[string]map[string]string) // labels by unit key, by message key
 	taken := make([]Taken, 0, len(d.Edits))

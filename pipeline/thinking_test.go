@@ -11,8 +11,9 @@ import (
 // The SDKs of these providers fuse consecutive assistant messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// Bug D1: an emergency dropped the only call of the step before the newest one. The text of that step fused with the
-// newest step, so the thinking of the newest step followed a text, or was removed. Anthropic refuses both.
+// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider joined the
+// text of that step with the newest step, whose thinking then came after a text, or was removed. Anthropic refuses
+// both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -27,15 +28,15 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 				t.Errorf("%s at %d %%: %s fuses with the newest step", profile, pressure, before.Key)
 			}
 			s.steady("restart")
-			// The request now ends with the results and a text, and the newest step is still the last answer.
+			// the request now ends with a prompt, and the newest step is still the last answer
 			s.happen("assistant a3 (failed): none\nuser u2: go on\npressure 120%")
 			s.shows(`a2 assistant: reasoning "r2" text`, true)
 		}
 	}
 }
 
-// Bug D1 had a second cause: on an idle pass with one protected tag, the rule for duplicates or a queued drop removed
-// the call of the newest step, and its thinking with it.
+// Bug D1, second case: on an idle pass with one protected tag, a rule dropped the call of the newest step, and so
+// removed its thinking. The rule was the one for duplicates or for queued drops.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -51,8 +52,8 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	}
 }
 
-// Bug D4: the text after a call counted as the end of its message. So the next step lost its signed thinking, although
-// the call's result is between the two.
+// Bug D4: a text follows a call in its message. The host assumed that the provider joins this text with the next step,
+// and removed the next step's thinking. But the call's result is between the two.
 func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 5)
@@ -65,7 +66,7 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, a variant: if a message holds two answers, only the last of them decides about fusing.
+// Bug D4, second case: if a message contains two answers, only the last one decides whether the next message is joined.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}
@@ -86,7 +87,7 @@ func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 }
 
 // Bug D8: if an answer had two thinking blocks, only the first was sent, even in the newest step. A provider that
-// checks signatures requires all blocks or none.
+// checks signatures requires all blocks of an answer or none.
 func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -95,7 +96,7 @@ func TestDefectD8ThinkingOfOneAnswerIsSentWholeOrNotAtAll(t *testing.T) {
 		s.shows(`a1 assistant: reasoning "r1" reasoning "redacted" call`, true)
 		s.steady("assistant a2 (tool-calls, 10%): think signed \"r2\" | so | think signed \"r2b\" | call bash c2 {} -> \"B\"")
 		s.shows(`reasoning "r2b"`, true)
-		// An older answer that continues another answer loses all of its thinking.
+		// If the provider joins an older answer with the answer before it, all thinking of the older answer is removed.
 		s.happen("assistant t1..t20 (10%): call bash d# {\"n\":#} -> \"o#\"\nuser u2: n\nassistant a4 (10%): x | call bash e1 {} -> \"A\"\nassistant a5 (10%): think signed \"r5\" | think signed \"r5b\" | y | call bash e2 {} -> \"B\"\nassistant v1..v20 (10%): call bash f# {\"n\":#} -> \"o#\"\nuser u3: m")
 		s.shows(`reasoning "r5b"`, true)
 		s.happen("drop 27\nflush")
@@ -131,8 +132,8 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	}
 }
 
-// Bug F2: OpenAI refuses a reasoning item without the item that it led to. Here the call was dropped and the text
-// before it stayed, so no item followed the second reasoning item.
+// Bug F2: OpenAI refuses a reasoning item without an item after it. The call was dropped and the text before it was
+// not, so no item followed the second reasoning item.
 func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)
@@ -146,8 +147,8 @@ func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	}
 }
 
-// Bug F3: the synthetic todo list turned an answer without calls and thinking into a final answer with a call, which
-// Anthropic refuses.
+// Bug F3: the host added the synthetic todo list to an answer without calls and without thinking. This answer became
+// the last one, and it had a call but no thinking, which Anthropic refuses.
 func TestTodoListStartsNoFinalAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +

@@ -12,9 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The newest list is shown if an item is open and the call that wrote it has been dropped, at the end of the newest
-// answer that may have it. A shown list keeps its place while that place is allowed. newest is the index of the
-// newest visible answer, covered counts the covered messages, and after is the state with the edits.
+// nextTodo decides where the wire shows the newest todo list again. It does so if an item is open and the call that
+// wrote the list was dropped: at the end of the newest answer that may have the list. A list that is already shown
+// keeps its place as long as the answer may have it. newest is the index of the newest visible answer, covered is the
+// number of covered messages, and after is the state with the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
@@ -23,11 +24,11 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	if state == "" || tag > 0 && after.ByTag(tag).Active() {
 		return frozen.Todo{}
 	}
-	// While thinking is on, Anthropic requires that a final answer with calls starts with thinking. A synthetic call
-	// could turn an answer without calls into such a final answer, for example after a revert. So the list is added
-	// only to an answer with calls. In a session with thinking, this answer must not be the newest. An answer with
-	// thinking must still have one of its own calls, because the thinking is removed with the last call. A model that
-	// binds its thinking is free of this rule.
+	// While thinking is on, Anthropic requires that the last answer, if it has calls, begins with thinking. The list is
+	// a call, and the answer with the list may become the last one, for example after a revert. So the list is added
+	// only to an answer that has calls anyway. If the session has thinking, this answer must not be the newest. If the
+	// answer has thinking, one of its own calls must be left, because its thinking is removed with the last call. For a
+	// model that binds its thinking, there is no such rule.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
@@ -74,7 +75,7 @@ func (s *Session) newestTodo() (state string, tag int) {
 	return "", 0
 }
 
-// An answer has at least one unit, and the provider sees it.
+// isAnswer reports whether key is the key of an answer that has a unit, and so reaches the provider.
 func (s *array) isAnswer(key string) bool {
 	i, ok := s.index[key]
 	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && len(s.entries[i].items) > 0

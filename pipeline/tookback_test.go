@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At the step limit, OpenCode 2 adds a message to one request. The bug: the next request lacked this message, so the
-// host took the prompt for reverted, and ignored the provider's refusal.
+// At the step limit, OpenCode 2 adds a message to a single request. The bug: the next request did not have this
+// message, so the host assumed a revert of the prompt, and ignored the provider's refusal.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)
@@ -34,8 +34,8 @@ func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// After a newer prompt, a rule may drop an older prompt. The bug: when the user went back to the older prompt, it
-// stayed dropped, and the model could not read its task. World.checkPrompt checks that the request has it.
+// A rule may drop an older prompt. The bug: the user went back to this prompt, but the prompt was still dropped, and
+// the model could not read its task. World.checkPrompt checks that the request contains the prompt.
 func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 1)
@@ -62,8 +62,8 @@ func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	})
 }
 
-// A long prompt is pinned before the tail only while it is being answered. If the user goes back into its turn, it is
-// pinned again.
+// While the model answers a long prompt, the prompt is pinned. Afterwards it is not. If the user goes back into the
+// turn of this prompt, it must be pinned again.
 func TestCoveredPromptIsPinnedWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 1)

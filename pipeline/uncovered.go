@@ -15,13 +15,13 @@ type Uncovered struct {
 	Messages *history.Messages
 	// Decode decodes the message with the given ordinal. It returns nil for an unknown ordinal.
 	Decode func(ordinal int) *transcript.Message
-	// Covered is the ordinal of the last message before them.
+	// Covered is the ordinal of the last message before Messages.
 	Covered int
 }
 
 // Uncovered returns the messages after the compartment that ends at the ordinal covered. known holds messages with
-// known ordinals, in this order. ok is false if the array's ordinals cannot be known (history.IsAnchored). Only new
-// messages are decoded.
+// known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored). Uncovered
+// decodes only new messages.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -77,8 +77,8 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// Messages are numbered in the order of the harness's store. After a compaction that keeps turns, the array begins
-// with the summary, which is newer than these turns.
+// inStoreOrder returns the indexes of the messages in the order of the harness's store, by which messages are numbered.
+// After a compaction that keeps turns, the array begins with the summary, which is newer than these turns.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {
@@ -108,7 +108,7 @@ func (s *content) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens is the size in tokens of the beginning of a call, which the historian reads (docs/history.md).
+// callTokens is the size of the part of a call that the historian reads, in tokens (docs/history.md).
 const callTokens = 20
 
 func (s *content) readTokens(i int) int {
@@ -125,8 +125,8 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after a key, or of all messages without a known key. It is cheap
-// enough for a pass.
+// UncoveredTokens returns the size of the messages after the message with this key, or of all without such a message.
+// It is cheap enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

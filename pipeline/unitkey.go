@@ -9,16 +9,17 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// unitKeys computes the keys of one message's units, so that the host finds the units again when the array is
-// rebuilt. A key has the harness's part id or, without a lasting id, the call id of a tool or a hash of the content.
-// Positions are not lasting, because parts move inside a message (C2 in docs/defects.md). The key includes the
-// message's key, because providers reuse call ids in later turns (B10, C1).
+// unitKeys computes the keys of a message's units, by which the host finds the units again in a new array. A key
+// consists of the message's key and the harness's part id. If a part has no lasting id, the call id of a tool or a hash
+// of the content replaces it. Positions are not used, because parts move within a message (C2 in docs/defects.md). The
+// message's key is needed, because providers use call ids again in later turns (B10, C1).
 type unitKeys struct {
 	message string
 	seen    map[string]int
 }
 
-// A message that the harness hides has no units: it is not in the prompt, so dropping its content would free nothing.
+// newUnitKeys gives no keys to a message that the harness hides. Such a message is not in the prompt, so a drop of its
+// content would free nothing.
 func newUnitKeys(m *transcript.Message) *unitKeys {
 	if m.Hidden {
 		return &unitKeys{}
@@ -26,7 +27,8 @@ func newUnitKeys(m *transcript.Message) *unitKeys {
 	return &unitKeys{message: m.Key}
 }
 
-// Hidden parts, blank texts (C8 in docs/defects.md), reasoning, and parts of a message without id are no units: "".
+// of returns the key of a part's unit. It returns "" for a part that is no unit: a hidden part, a blank text (C8 in
+// docs/defects.md), reasoning, or a part of a message without id.
 func (k *unitKeys) of(p *transcript.Part) string {
 	if k.message == "" || p.Hidden {
 		return ""

@@ -70,14 +70,14 @@ func (m vectorMessage) raw(role, provider string) []byte {
 	return raw
 }
 
-// In some places, the reference vectors contain an empty text where the host's wire has no part. The harness sends
-// neither of them, so the test compares the two wires as the provider sees them.
+// In some places, the reference has an empty text where the host's wire has no part. The harness sends neither of them,
+// so the test compares what the provider sees.
 //
-// In five vectors, the wire of the host differs from the reference. V15: a user's text keeps content that looks like
-// a tag. V18: in a session with reasoning, an answer that ends a turn stays as a placeholder, because it may become
-// the last answer (rule.EmptyShells says why). V21: a request that the harness would make without the host is
-// accepted, but the newest step may not lack signed thinking. V22: duplicates are found across messages. V26: the
-// pass after a bust sends the same wire.
+// In five vectors, the host's wire differs from the reference. In V15, a user's text keeps content that looks like a
+// tag. In V18, in a session with reasoning, an answer that ends a turn stays as a placeholder, because it may become
+// the last answer (see rule.EmptyShells). In V21, the host may send a request with a mistake that the harness's own
+// request also has, but the newest step needs its signed thinking. In V22, duplicates are found across messages. In
+// V26, the pass after a bust sends the same wire.
 func TestPassVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/vectors.json")
 	must(t, err)

@@ -55,8 +55,8 @@ func (s *content) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// The result is the prompt without the arcs that are neither protected nor kept. covered counts the leading messages
-// that the head covers.
+// floor returns the size of the prompt without all arcs that may be dropped: those that are neither protected nor kept.
+// covered is the number of leading messages that the head covers.
 func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The thinking of an answer leaves the wire with the answer's last call. The bug: a rule proposed to remove this
+// The thinking of an answer is removed together with its last call. The bug: a rule then proposed to remove this
 // thinking again, and a bust for rent counted it as freed (fuzzer, -harness opencode2 -seed 740514).
 func TestThinkingThatIsNotSentFreesNothing(t *testing.T) {
 	call := func(n int) string {

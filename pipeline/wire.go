@@ -15,23 +15,22 @@ import (
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens counts the whole wire. PrefixTokens counts its unchanged beginning, which it
-	// shares with the previous wire.
+	// Tokens is the size of the whole wire. PrefixTokens is the size of the beginning that the previous wire also had.
 	Tokens, PrefixTokens int
 	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool
 	BustCause string
-	// Rendered holds the messages that this pass rendered, in order, for the
-	// validator. Position says which ends of the wire they reach.
+	// Rendered holds the messages that this pass rendered, in order, for the validator. Position says whether they
+	// include the first and the last message of the wire.
 	Rendered []render.Rendered
 	Position render.Position
-	// Setup is the setup that the wire was rendered with.
+	// Setup is the setup of this rendering.
 	Setup frozen.Setup
-	// Token names the wire together with its preamble. If the request is sent with
-	// this wire, the client returns the token with the next pass.
+	// Token identifies the wire with its preamble. If the client sends the request with this wire, it returns the token
+	// with the next pass.
 	Token string
-	// Lost names the messages whose thinking is removed forever, because the prompt before has changed. LostBlocks
-	// counts the blocks, and LostTokens estimates their size.
+	// Lost holds the keys of messages whose thinking has become invalid, because the prompt before it has changed.
+	// LostBlocks is the number of these blocks, and LostTokens is their estimated size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 
@@ -40,8 +39,8 @@ type Wire struct {
 	Err error
 }
 
-// Render skips messages with no new content and no new edit. To refuse the additions of d, the caller renders again
-// with another decision.
+// Render renders the wire of a decision. It skips messages without new content and new edits. If the caller refuses the
+// additions of d, it renders again with another decision.
 func (s *memo) Render(d Decision) Wire {
 	s.show(d.Additions.Additions)
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
@@ -81,8 +80,8 @@ func (s *memo) Render(d Decision) Wire {
 	return w
 }
 
-// collect also finds out whether the newly rendered messages include the ends of the wire. The head's messages come
-// first.
+// collect collects the messages that this pass rendered, the head's first. It also finds out whether they include the
+// first and the last message of the wire.
 func (s *memo) collect(w *Wire, isHeadNew bool) {
 	w.Rendered = make([]render.Rendered, 0, len(s.head.rendered)+len(w.anew))
 	if isHeadNew {
@@ -134,8 +133,8 @@ func (s *memo) reframe() {
 	}
 }
 
-// From entry i on, settle completes what depends on earlier messages: fusing, bound thinking, chains and sums. It
-// returns the index of the first entry whose wire bytes changed.
+// settle computes, from entry i on, everything that depends on earlier messages: joined answers, bound thinking, chains
+// and sums. It returns the index of the first entry whose wire bytes changed.
 func (s *memo) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
@@ -147,7 +146,7 @@ func (s *memo) settle(i int, w *Wire) int {
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
 		if e.header.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
-			fused := fuses && fusesWithThis && !rawFusesWithThis // some answers are fused in the raw array already
+			fused := fuses && fusesWithThis && !rawFusesWithThis // the provider also joins some answers of the raw array
 			unbound := s.frame.Binds && !s.holds(i, before.wireChain, w)
 			if e.fused != fused || e.unbound != unbound {
 				e.fused, e.unbound = fused, unbound
@@ -222,7 +221,7 @@ func (s *memo) renderEntry(i int) rendering {
 	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
-	if s.entries[i].isMarker() { // only the harness uses the marker, so neither array includes it
+	if s.entries[i].isMarker() { // only the harness uses the marker, so it is in neither array
 		r.Raw, r.Wire = render.WireMessage{Key: m.Key, Role: m.Role}, render.WireMessage{Key: m.Key, Role: m.Role}
 		r.hash, r.rawHash = render.Hash{}, render.Hash{}
 		return r
@@ -241,8 +240,8 @@ func (s *memo) renderEntry(i int) rendering {
 			r.hash = r.Wire.Hash()
 		}
 	}
-	// Content outside the counted units, such as reasoning and placeholders, is
-	// estimated from its bytes, and so is the effect of shortening.
+	// The host counts only active units. All other content, such as reasoning and placeholders, and the effect of
+	// shortening are estimated from the bytes.
 	r.tokens = max(0, activeTokens+(r.Wire.Bytes()-activeBytes)/BytesPerToken)
 	return r
 }
@@ -261,8 +260,8 @@ func (s *memo) frameOf(i int) render.Frame {
 	return f
 }
 
-// identified adds to a raw message's hash everything else that its wire depends on. Otherwise a change by the harness
-// would look like a mistake of the host. It adds:
+// identified adds to the hash of a raw message everything else on which its wire depends. So if the harness changes the
+// wire, the raw hash also changes. identified adds:
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
@@ -276,7 +275,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	}
 	ids := []byte(m.Key)
 	if m.Errored {
-		ids = append(ids, 0, 2) // no id begins with the byte 2, so this cannot be mistaken for an id
+		ids = append(ids, 0, 2) // no id begins with the byte 2, so this is never read as an id
 	}
 	for i := range m.Parts {
 		if m.Parts[i].StartsStep {
@@ -337,7 +336,7 @@ func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	}
 }
 
-// at returns the first entry whose chain, including that entry, equals c.
+// at returns the index of the first entry up to which the chain is c.
 func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.entries, c.Messages, func(e entry, n int) int {
 		return cmp.Compare(chainOf(&e).Messages, n)
@@ -345,8 +344,8 @@ func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	return i, found && chainOf(&s.entries[i]) == c
 }
 
-// Mutation returns the patches that the client does not hold yet, and the messages
-// whose patch the client must forget. It assumes that the client receives them.
+// Mutation returns the patches that the client does not have yet, and the keys of messages whose patch it must remove.
+// It records that the client has them, so the client must receive this answer.
 func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 	edits = make(map[string]schema.Patch)
 	for key := range s.unsent {
@@ -363,8 +362,8 @@ func (s *memo) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	// Clearing the map would take time in proportion to its largest size ever, which
-	// after a resync is the whole session.
+	// clear(s.unsent) would take time in proportion to the largest size that the map ever had. After a resync, this is
+	// the whole session.
 	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared

@@ -22,14 +22,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A world is a small harness with a host: it runs passes over a raw array, and applies the mutations as the shim would.
+// A world is a small harness with a host. It runs passes over a raw array, and applies the mutations as the shim would.
 // It can restart the host from the stored state.
 type world struct {
 	t        testing.TB
 	codec    transcript.Codec
 	prefixes bool
 	raw      []mjson.Value
-	held     int // how many leading messages of raw the session has, unchanged
+	held     int // the number of leading messages of raw that the session already has
 	changed  bool
 	session  *Session
 	store    stored
@@ -40,23 +40,23 @@ type world struct {
 	readings Readings
 	// If profileOf is nil, readings.Profile stays.
 	profileOf func(schema.Model) string
-	// If the store is busy, it refuses writes, and unsaved units wait in a file, which survives the host.
+	// If the store is busy, it refuses writes. Unsaved units wait in a file, which a crash of the host does not delete.
 	busy    bool
 	unsaved []frozen.Unit
 	// refuses means that the validator refuses each wire of a bust.
 	refuses bool
-	// forgot means that a killed host has lost bindings, because the store was busy. The provider then sees a bust.
+	// forgot means that the host was killed while the store was busy, and lost bindings. The next wire is a bust.
 	forgot bool
-	// sent is the token of the newest request, or "" without the host.
+	// sent is the token of the newest request. It is "" if no host ran.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps each answer with thinking to its prompt, as the provider
-	// remembers. isAnswered means that the newest request has its answer.
+	// thought maps each answer with thinking to its prompt, as the provider knows it. isAnswered means that the newest
+	// request is answered.
 	thought    map[string]string
 	isAnswered bool
 
-	// decoded holds decoded messages by their bytes, because each pass looks at all of them.
+	// decoded holds decoded messages by their bytes, because each pass reads all messages.
 	decoded map[string]decoded
 
 	witness witness
@@ -95,7 +95,7 @@ type stored struct {
 	bound   map[string]frozen.Binding
 }
 
-// bind copies the map, because a crash returns to the earlier map.
+// bind changes a copy of the map, because a simulated crash restores the earlier map.
 func (s *stored) bind(bound []frozen.Binding, lost []string) {
 	all := maps.Clone(s.bound)
 	if all == nil {
@@ -205,7 +205,7 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking checks the session's sums of thinking and of the tail's parts against a count over all messages.
+// countThinking compares the session's sums of thinking and of the tail's parts with a count over all messages.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -246,7 +246,7 @@ func (w *world) pass() {
 	d := w.session.Decide(w.readings)
 	w.note()
 	r := w.session.Render(d)
-	if w.busy { // the host does the same if the pass cannot be stored
+	if w.busy { // the host does the same if it cannot store the pass
 		d = d.Steady(CauseBusy)
 		r = w.session.Render(d)
 		w.session.Sent(r)
@@ -354,7 +354,7 @@ func (w *world) apply() {
 	}
 }
 
-// After each pass, checkPrompt fails if the newest prompt has no answer yet and is not verbatim on the wire.
+// checkPrompt fails if the newest prompt has no answer yet and is not verbatim on the wire.
 func (w *world) checkPrompt() {
 	w.t.Helper()
 	isPast := false // the model has answered the prompt, or a newer prompt has come
@@ -413,7 +413,7 @@ func (w *world) covered() int {
 	return 0
 }
 
-// The compartment has all messages up to index through that no compartment covers yet.
+// publish adds a compartment for all messages without one, up to the index through.
 func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
 	h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
@@ -469,7 +469,8 @@ func (w *world) prompt(n int) string {
 	return b.String()
 }
 
-// If this request already has an answer, the added answer belongs to a request that the host does not know.
+// answer adds an answer. If the newest request is already answered, the new answer belongs to a request that the host
+// does not know.
 func (w *world) answer(m mjson.Value) {
 	w.add(m)
 	key := transcript.OpenCode{}.Decode(m).Key

@@ -1,6 +1,6 @@
-// Bundles the plugin, its half for the terminals of OpenCode 2, and the launcher of the npm package. Each bundle is one
-// file without dependencies, because OpenCode resolves no dependencies for a plugin. Only Solid is not bundled:
-// OpenCode provides it in its terminals.
+// Bundles the plugin, its half for terminals, and the launcher of the npm package. Each bundle is one file with all
+// dependencies, because OpenCode resolves no packages for a plugin. Only Solid is left out: OpenCode provides Solid to
+// plugins in its terminals.
 //
 //   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"

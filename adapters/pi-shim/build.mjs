@@ -1,5 +1,5 @@
-// Bundles the extension, and the launcher of the npm package, each into one file without dependencies: Pi installs no
-// dependencies for a file that is named in its settings.
+// Bundles the extension, and the launcher of the npm package. Each bundle is one file with all dependencies, because Pi
+// installs no dependencies for a file that its settings name.
 //
 //   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// dashboardCmd reads the database itself, so it works whether or not a host runs.
+// dashboardCmd reads the database directly. A host need not be running.
 type dashboardCmd struct {
 	dataDirFlag
 	Port uint16 `help:"TCP port on 127.0.0.1; without it, any free one." placeholder:"N"`

@@ -19,7 +19,7 @@ type dataDirFlag struct {
 }
 
 func (f dataDirFlag) resolve() (string, error) {
-	// If the variable is set but empty, kong would use the working directory.
+	// kong could read this variable itself, but if the variable is empty, kong would use the working directory.
 	dir := cmp.Or(f.DataDir, os.Getenv("MAGIC_CONTEXT_DATA_DIR"))
 	if dir == "" {
 		if testing.Testing() {
@@ -33,8 +33,7 @@ func (f dataDirFlag) resolve() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// Another user's data directory is refused, because that user could replace the log with a link to any file of this
-// user.
+// If another user owns dir, createDataDir fails: the owner could replace the log by a link to a file of this user.
 func createDataDir(dir string) error {
 	if err := file.CheckOwner(dir); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// If project is empty, doctor reads and repairs only the user's own configuration.
+// If project is empty, the harnesses have only the user's own configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -132,13 +132,13 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// A host that started with another environment may have its socket in these directories.
+// A host may have been started with other environment variables. Its socket may then be in one of these directories.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
-// The two places of a harness are the project and the user's own configuration.
+// A harness reads two configurations: the project's and the user's own.
 func places(h *install.Harness, project, dataDir string) []install.Place {
 	user := install.Place{Harness: h, Env: os.Getenv, DataDir: dataDir}
 	inProject := user
@@ -154,7 +154,7 @@ func conflicts(ctx context.Context, places []install.Place) (all []doctor.Confli
 	return all, err
 }
 
-// findPlugin returns the entry that loads magicctx's plugin, or an empty one.
+// findPlugin returns the entry that loads magicctx's plugin. If no entry does, the returned Plugin is empty.
 func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error) {
 	found, err := install.FindPlugin(ctx, place)
 	if found == nil {
@@ -223,7 +223,7 @@ func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
 		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
-	width := 0 // a program that reads the output wants each finding on one line
+	width := 0 // 0 means no line breaks: a program that reads the output wants each finding on one line
 	if terminal.Is(w) {
 		width = widthOf(w)
 	}

@@ -12,8 +12,8 @@ import (
 
 var failure = regexp.MustCompile(`(?m)^fail .*`)
 
-// The loader of a project loads the plugin in the data directory, which finds its host there. In a healthy project,
-// doctor must not switch the harness's own compaction on again.
+// A project's loader loads the plugin in the data directory, and the plugin finds its host there. If doctor did not
+// follow this chain, doctor --fix would switch the harness's own compaction on.
 func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	for name, installations := range map[string][][]string{
 		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},
@@ -48,7 +48,7 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	}
 }
 
-// P11: after the program was moved, doctor reported the same cause twice for each plugin.
+// Bug P11: after the program was moved, doctor reported the missing program twice for each plugin.
 func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -60,7 +60,7 @@ func TestDoctorTellsAMovedHostOnce(t *testing.T) {
 	for _, shim := range []string{"opencode-shim", "pi-shim"} {
 		c.write("home/data/"+shim+"/host.json", `{"host": "/moved/magicctx-host"}`)
 	}
-	if err := os.RemoveAll(filepath.Join(c.home, "data", "bin")); err != nil { // the test program is in a cache, so install makes a copy; delete that copy
+	if err := os.RemoveAll(filepath.Join(c.home, "data", "bin")); err != nil { // the test program is in a cache, so install made a copy of it, which must also be gone
 		t.Fatal(err)
 	}
 	out, _, code := c.command("doctor")

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// H8: install overwrote the repository's file in the place of the loader without a backup, and uninstall deleted it.
+// Bug H8: install overwrote a file of the repository at the path of magicctx's loader, and uninstall deleted it.
 func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		t.Run(harness, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
 	}
 }
 
-// The repository's configuration names the loader, which is missing or magicctx's. uninstall keeps the repository's
-// files, and removes what install wrote.
+// The repository's configuration already names magicctx's loader. The loader itself is missing, or is the same as
+// magicctx's. uninstall must keep the repository's files, and remove only files that install wrote.
 func TestUninstallKeepsFilesOfTheRepository(t *testing.T) {
 	for harness, repository := range repositoriesWithLoader {
 		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
@@ -90,8 +90,8 @@ func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	}
 }
 
-// H8: after the installation, a directory of the project became a link to another project, and uninstall deleted that
-// project's loader.
+// Bug H8: after the installation, a directory of the project became a link into another project. uninstall then deleted
+// the other project's loader.
 func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")
@@ -124,7 +124,7 @@ func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// H8: doctor said that the repository's file in the place of the loader starts the host.
+// Bug H8: the repository had a file at the path of magicctx's loader. doctor said that the file starts the host.
 func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	c := newClone(t)
 	if out, errs, code := c.command("install", "opencode", "--project", "--yes"); code != 0 {
@@ -147,8 +147,8 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	}
 }
 
-// H10: an empty file of the repository has the name of another plugin for the same job, so magicctx does not work
-// there. doctor --fix then changed the user's own configuration, which all projects use.
+// Bug H10: a file of a repository makes magicctx stop working there, for example an empty file with the name of another
+// context plugin. doctor --fix then changed the user's own configuration, which applies to all projects.
 func TestHostileCloneDoctorLeavesTheUserAlone(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"another plugin":    func(c *clone) { c.write("project/.opencode/plugin/dcp.js", "") },

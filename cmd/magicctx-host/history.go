@@ -156,8 +156,8 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", format.Clean(cmd.Session), program.Name(), errors.Join(problems...))
 }
 
-// The user may mean several sessions. An unknown session has one candidate, without anchors, for each allowed
-// harness.
+// candidates returns the sessions that the user may mean. If magicctx does not know the session, there is one candidate
+// for each allowed harness, without anchors.
 func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
 	err = cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)
@@ -265,7 +265,7 @@ func pageOf(s streams) view.Page {
 	return view.Page{Width: widthOf(s.out), Color: terminal.WantsColor(s.out), ASCII: terminal.IsASCII(s.out), Now: time.Now(), Program: program.Name()}
 }
 
-// A messageRange is 12, 12-20 or 12- on the command line. The zero range holds all messages.
+// A messageRange is written as 12, 12-20 or 12- on the command line. The zero value means all messages.
 type messageRange struct{ first, last int }
 
 func (r *messageRange) UnmarshalText(text []byte) error {

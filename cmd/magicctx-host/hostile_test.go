@@ -22,7 +22,7 @@ import (
 // The action must end without help.
 const patience = 20 * time.Second
 
-// A clone is a project that its user has just cloned, and the working directory.
+// A clone is a hostile repository that its user has just cloned, and the working directory of the test.
 type clone struct {
 	t                   *testing.T
 	root, home, project string
@@ -101,8 +101,8 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// The repository ships a link at the path of a backup, and chooses the bytes of the backup, a copy of its
-// configuration.
+// The repository contains a link to the user's .profile, at the path where install writes its backup. The backup is a
+// copy of the repository's configuration, so the repository would choose the new .profile.
 func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The repository ships a forged record of an installation, and a backup to restore.
+// The repository contains a forged record of an installation, and a forged backup. uninstall must not trust either.
 func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	c := newClone(t)
 	precious := c.write("home/precious.txt", "mine\n")
@@ -151,7 +151,7 @@ func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	}
 }
 
-// The file to edit, or a directory above it, is a link that leads out of the project.
+// The configuration file of the project, or its directory, is a link out of the project. install must not follow it.
 func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"file":      func(c *clone) { c.link(filepath.Join(c.home, "user.json"), "project/opencode.json") },
@@ -176,7 +176,6 @@ func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	}
 }
 
-// install names the real path of each file before it changes the file.
 func TestHostileCloneInstallNamesEveryFile(t *testing.T) {
 	c := newClone(t)
 	c.write("home/dotfiles/opencode.json", "{}")
@@ -276,7 +275,7 @@ func TestForeignBackupStays(t *testing.T) {
 	}
 }
 
-// With these characters a repository or a trace could hide text from its reader.
+// tricks contains characters that hide text on a terminal. A repository or a trace could contain them.
 const tricks = "\x1b[1A\x1b[2K\u009b2J\u202e\u2066\x07\x7f"
 
 func wantPrintable(t *testing.T, what, text string) {
@@ -323,7 +322,7 @@ func TestHostileCloneOutputIsPrintable(t *testing.T) {
 	wantPrintable(t, "an error of replay", errs)
 }
 
-// The search for the plugin's package.json, in every directory above a very long path, took minutes.
+// The bug: doctor looked for the plugin's package.json in every directory above a very long path, which took minutes.
 func TestHostileCloneDoctorEnds(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", `{"plugin": ["./`+strings.Repeat("a/", 100_000)+`"]}`)
@@ -348,7 +347,7 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(terminal.Handler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
-	// tint writes the colours as digits and semicolons that end in m.
+	// tint writes the colours as escape sequences of digits and semicolons that end in m.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
 	if n := strings.Count(out.String(), "visible"); n != 4 {
 		t.Errorf("%d of 4 texts are in %q", n, out.String())

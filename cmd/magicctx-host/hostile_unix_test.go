@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// No process writes to the pipe, so the command waits in a system call that its context cannot interrupt.
+// The program opens a pipe that has no writer. The open blocks in a system call that no context can interrupt.
 func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 			giveUp := time.After(patience)
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
-			var writer *os.File // this open returns when the program has opened its end of the pipe
+			var writer *os.File // the program has opened its end of the pipe when this open returns
 			for {
 				select {
 				case err := <-ended:
@@ -57,7 +57,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	}
 }
 
-// If root installs in a user's home, the user can change and remove every file.
+// After an installation by root, all new files in the user's home must belong to the user.
 func TestRootInstallLeavesFilesOfTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install for another user")

@@ -132,7 +132,7 @@ func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Read
 	return do()
 }
 
-// In an installation for all projects, the conflicts of the current directory do not stop it.
+// If only the current project has a conflict, install for all projects works, and prints the conflict as a note.
 func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	project, err := os.Getwd()
 	if err != nil {
@@ -157,7 +157,7 @@ var carried = map[schema.Harness]install.Shim{
 	schema.HarnessPi: {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 
-// carriedShim returns the plugin in this program for the place's harness. The plugin will start this program.
+// carriedShim returns the plugin that is embedded in this program, set up to start this program.
 func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -202,7 +202,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	return removeMarkers(ctx, s, place.Harness)
 }
 
-// Without the plugin, the harness would leave out all messages before a session's newest marker.
+// OpenCode leaves out all messages before a session's newest marker, so uninstall must remove the markers.
 func removeMarkers(ctx context.Context, s streams, harness *install.Harness) error {
 	m := harnessMarkers()[harness.ID]
 	if m == nil {
@@ -218,7 +218,6 @@ func removeMarkers(ctx context.Context, s streams, harness *install.Harness) err
 	return err
 }
 
-// carryOut shows a plan that is not empty, asks if necessary, and applies it.
 func (f placeFlags) carryOut(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan, done string) error {
 	if diff := plan.Diff(terminal.WantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
@@ -285,7 +284,7 @@ func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reade
 	return err
 }
 
-// ask also returns when ctx ends, because the program catches the interrupt that would otherwise end the read.
+// If ctx ends, ask returns. The program catches interrupts, so an interrupt ends ctx but not the read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)
 	type answer struct {

@@ -21,7 +21,7 @@ type storeReader struct {
 	host  *host.Host
 }
 
-// readStore opens the store like a host, so it fails while a host runs. It neither creates nor migrates a database.
+// readStore locks the store like a host, so it fails if a host is running. It creates and migrates nothing.
 func readStore(ctx context.Context, dir string) (*storeReader, error) {
 	if err := store.Browse(ctx, dir, func(*store.Browser) error { return nil }); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (r *storeReader) Session(ctx context.Context, p schema.SessionStatusParams)
 	return r.host.SessionStatus(ctx, nil, p)
 }
 
-// Without magicctx, the harness sends all messages, so the next prompt of some sessions will not fit.
+// After uninstall, the harness sends whole sessions again. farewell lists sessions whose next prompt will not fit.
 func farewell(ctx context.Context, place install.Place) []string {
 	endpoint, err := daemon.NewEndpoint(place.DataDir)
 	if err != nil {
@@ -58,7 +58,7 @@ func farewell(ctx context.Context, place install.Place) []string {
 	if err != nil {
 		reader, err := readStore(ctx, place.DataDir)
 		if err != nil {
-			return nil // there is no database, or it has a problem that doctor reports
+			return nil // there is no database, or it has a problem, which doctor reports
 		}
 		defer reader.Close()
 		if st, err = reader.Status(ctx); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The newest prompt has the given number of tokens, in a window of 48,000.
+// storeSession stores a session whose newest prompt has prompt tokens. The window has 48,000 tokens.
 func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {
@@ -85,7 +85,7 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	}
 }
 
-// In an installation for all projects, another context plugin of the current project is found.
+// install for all projects reports another context plugin of the current project.
 func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
 	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

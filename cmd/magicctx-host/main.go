@@ -27,11 +27,11 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	// exitNotSearched is the exit code of search and why-forgot after an error. As with grep, 1 means no hit.
+	// exitNotSearched means an error in search and why-forgot. As in grep, exit code 1 means that nothing was found.
 	exitNotSearched = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
-	// As in a shell, exitSignal plus the number of the signal is the exit code after a second signal.
+	// After a second signal, the exit code is exitSignal plus the number of the signal, as in a shell.
 	exitSignal = 128
 )
 
@@ -41,8 +41,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// The second interrupt or SIGTERM ends the process at once, because some operations ignore their context, for example
-// opening a pipe to which no process writes.
+// Some operations ignore their context, for example the opening of a pipe that has no writer. So a second signal ends
+// the process at once.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -61,8 +61,7 @@ func signalled() (context.Context, context.CancelFunc) {
 	}
 }
 
-// A hostBuilder assembles the host. closeHost stops background work and closes the store. It is called after the last
-// call to the host.
+// A hostBuilder creates the host. closeHost ends background work and closes the store, after the last call to the host.
 type hostBuilder func(context.Context, hostOptions) (p rpc.Provider, closeHost func(), err error)
 
 type hostOptions struct {
@@ -114,7 +113,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-// An exitError carries an exit code. Its message, if any, goes to stderr.
+// An exitError ends the program with an exit code. If err is set, its message is printed on stderr.
 type exitError struct {
 	code int
 	err  error
@@ -125,7 +124,8 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // run is the whole program.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// kong ends the process for --help and --version. A panic with this type ends only run, for tests.
+	// To end the process for --help and --version, kong calls the function given to kong.Exit. In a test, that must end
+	// only run, so the function panics with this type.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {
@@ -184,14 +184,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// plainly removes what no user types or knows from the errors of kong: the empty choice, which only means that a flag is
-// left out, and the types of Go.
+// plainly translates errors of kong for users. It removes the empty choice, which means only that a flag is not given,
+// and it replaces the names of Go types.
 var plainly = strings.NewReplacer(
 	` must be one of "",`, " must be one of ", "a valid 16 bit uint", "a whole number from 0 to 65535",
 	"a valid 64 bit int", "a whole number", "uint value", "a whole number", "int value", "a whole number", "value value", "a value",
 )
 
-// An error may quote a name from somebody else, so its text is cleaned.
+// An error may quote untrusted text, for example the name of a file, so printError removes control characters.
 func printError(w io.Writer, err error) {
 	fmt.Fprintln(w, "magicctx-host:", format.CleanLines(err.Error()))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// memoryCmd reads and changes the database itself, so it needs no host.
+// memoryCmd reads and changes the database directly. A host need not be running.
 type memoryCmd struct {
 	List    memoryListCmd    `cmd:"" default:"withargs" help:"List what magicctx remembers, by project."`
 	Show    memoryShowCmd    `cmd:"" help:"Show a memory: where it comes from, and how it changed."`
@@ -41,7 +41,7 @@ type outputFlags struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// Without a directory, the identity is "". It is never guessed: a wrong one would give a memory to another project.
+// If directory is empty, identify returns "". A guess could be wrong, and store a memory in another project.
 func identify(ctx context.Context, directory string) (string, error) {
 	if directory == "" {
 		return "", nil
@@ -63,7 +63,7 @@ type memoryListCmd struct {
 	User    bool                   `help:"Only what is about you, in all projects (dreamer.user_memories)."`
 	Ran     *int                   `name:"run" help:"What a run of the dreamer has changed: its number, as /ctx-dream has told." placeholder:"N"`
 	All     bool                   `help:"Also list proposed, archived, superseded and expired memories."`
-	status  chronicle.MemoryStatus // only memories with this status; if it is "", the flags choose
+	status  chronicle.MemoryStatus // only memories with this status; if empty, the flags decide
 }
 
 func (cmd *memoryListCmd) Validate() error {
@@ -116,10 +116,10 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintMemories(s.out, found.Memories)
 }
 
-// A ranChange is what a run of the dreamer has done to a memory.
+// A ranChange is a change that a run of the dreamer made to a memory.
 type ranChange struct {
 	Before chronicle.Memory `json:"before"`
-	// If After is nil, Before was archived, and Reason says why. Otherwise After superseded Before.
+	// If After is nil, the run archived Before, for Reason. If not, After replaced Before.
 	After  *chronicle.Memory `json:"after,omitzero"`
 	Reason string            `json:"reason,omitzero"`
 }
@@ -456,7 +456,7 @@ func (f outputFlags) edit(ctx context.Context, s streams, change func(*memories.
 		return withRemedy(err)
 	case f.JSON:
 		return printJSON(s.out, memoryFile{changed})
-	case len(changed) == 0: // an import of known memories, or a run that is undone already
+	case len(changed) == 0: // an import of memories that exist already, or a run that was undone before
 		_, err := fmt.Fprintln(s.out, "Nothing has changed: all of it is known here.")
 		return err
 	}

@@ -274,7 +274,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// spend counted the merge as a new memory, also after its undo.
+	// The bug: spend counted a merge of memories as a new memory, even after the merge was undone.
 	counts := func(changes string) {
 		t.Helper()
 		out, errs, _ := runReal(t, "spend", "--json", "--data-dir", dir)
@@ -283,7 +283,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 		}
 	}
 	counts("1")
-	// In another project, the answer looked like a fault of the database, and named no project.
+	// The bug: in another project, the error looked like a damaged database. It must name the project of the run.
 	for _, command := range []string{"list", "restore"} {
 		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
 		if code != exitFailed || strings.Contains(errs, "magicctx.db") || !strings.Contains(errs, "a run 1 belongs to "+place+": name that directory with --project") {

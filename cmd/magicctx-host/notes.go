@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// notesCmd reads and changes the database itself, so it needs no host.
+// notesCmd reads and changes the database directly. A host need not be running.
 type notesCmd struct {
 	List notesListCmd `cmd:"" default:"withargs" help:"List what models have noted for later, and what they or you have promised."`
 	Done notesDoneCmd `cmd:"" help:"Close notes and promises: they are done, or no longer wanted."`

@@ -30,7 +30,7 @@ func TestReplayWritesPage(t *testing.T) {
 	}
 }
 
-// The report and the table of --marks must name the same cost for the chosen marks.
+// The report and the table of --marks must show the same cost for the chosen marks.
 func TestMarksAgreeWithTheReport(t *testing.T) {
 	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
 	var out, errs bytes.Buffer

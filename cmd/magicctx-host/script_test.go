@@ -39,13 +39,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the stories in testdata/script on the real command line and a fake host.
+// TestScripts runs the scripts in testdata/script. The command line is real, the host is a fake.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			// The path of the test's work directory may be too long for a Unix socket.
+			// A Unix socket allows only a short path, and the test's work directory may be too long.
 			runtime, err := os.MkdirTemp("", "mch")
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// await-line TEXT FILE. A host closes its socket before it writes its last line.
+// await-line TEXT FILE waits for TEXT in FILE. A host writes its last line only after it has closed its socket.
 func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(ts.ReadFile(args[1]), args[0]) {
@@ -126,10 +126,10 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(process.Signal(map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[0]]))
 }
 
-// fakeHost answers without a store, and panics in a pass of the session "crash".
+// fakeHost answers without a store. A pass of the session "crash" panics.
 type fakeHost struct {
 	rpc.Host
-	subscribers *sync.Map // the keys are of type client.Client; with a nil map, the host announces nothing
+	subscribers *sync.Map // the keys have type client.Client; if the map is nil, the host announces nothing
 }
 
 func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error) {
@@ -199,8 +199,8 @@ func (h fakeHost) Disconnected(c client.Client) {
 	}
 }
 
-// talk [-stop] PROGRAM ARGS... is a minimal harness. It prints the program's answers, and exits with the program's
-// code. With -stop it asks the host to stop.
+// talk [-stop] PROGRAM ARGS... plays the harness. It prints the answers of the program, and exits with the program's
+// exit code. With -stop, talk asks the host to stop.
 func talk(args []string) int {
 	stop := args[0] == "-stop"
 	if stop {
@@ -281,7 +281,7 @@ func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	<-began
 	term()
 	close(release)
-	// The first pass was answered, and the next one comes too late.
+	// The first pass must be answered. The second pass is sent too late, so its failure is no error.
 	if err := <-answer; err != nil {
 		t.Error(err)
 	}

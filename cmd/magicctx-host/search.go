@@ -69,7 +69,7 @@ func nothingFound() error {
 	return &exitError{exitFailed, errors.New("nothing found; try other or fewer words")}
 }
 
-// A script can tell an error from a search without a hit, as with grep.
+// asGrep gives errors exit code 2, as in grep. Exit code 1 means only that nothing was found.
 func asGrep(err *error) {
 	if _, isNothingFound := errors.AsType[*exitError](*err); *err != nil && !isNothingFound {
 		*err = &exitError{exitNotSearched, *err}

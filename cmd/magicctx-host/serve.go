@@ -20,7 +20,7 @@ type serveCmd struct {
 	IdleExit *time.Duration `help:"End this long after the last client has left; 0 stays. Default: idle_exit_minutes of the configuration." placeholder:"DURATION"`
 }
 
-// Run serves clients until the last one has disconnected or the process is told to end.
+// Run serves clients until the last client has disconnected or a signal ends the process.
 func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
 	signal.Ignore(syscall.SIGHUP) // the terminal that started this process may be closed
 
@@ -61,7 +61,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return err
 	}
 	defer closeHost()
-	// Listening comes last, so that every client that can connect is served.
+	// The host listens only now, when it is complete. So it can serve every client that connects.
 	listener, err := lock.Listen(ctx)
 	if err != nil {
 		log.Error("host does not start", "cause", err)

@@ -46,7 +46,7 @@ func (cmd *spendCmd) Run(ctx context.Context, s streams) error {
 	}
 	page := pageOf(s)
 	if !terminal.Is(s.out) {
-		page.Width = wide // who reads a file or a pipe wants whole lines, for example the commands in them
+		page.Width = wide // in a file or a pipe, lines are not broken, so that commands in them can be copied
 	}
 	return view.PrintSpend(s.out, spent, since, page)
 }

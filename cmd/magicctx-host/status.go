@@ -37,7 +37,7 @@ type statusCmd struct {
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
 }
 
-// Run never starts a host. Without one, it prints the last known sessions, and returns an error.
+// Run never starts a host. If no host is running, Run prints the last known sessions and returns an error.
 func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (failed error) {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -100,8 +100,8 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 	})
 }
 
-// The user may mean a whole id, the unique end of an id, or the session with the newest pass. Two harnesses may use
-// the same id.
+// named finds the session that the user means: by its id, or by a unique end of its id. If the user gives no id, it is
+// the session with the newest pass. Two harnesses may have sessions with the same id.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {
@@ -112,9 +112,9 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id wanted, or else the only session whose id ends with wanted, or none. Several
-// are an error. sessions are ordered, newest first. A session that has continued in another version of its harness is
-// there twice, and the newer entry counts.
+// choose returns the session whose id is wanted. If no id matches, it returns the session whose id ends with wanted. If
+// several sessions match, choose returns an error. sessions are sorted, newest first. If a session was continued in
+// another version of its harness, sessions contains it twice, and choose ignores the older entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -151,7 +151,7 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// If the harness has no such session, IsInvalidParams of the error is true.
+// If the harness does not have the session, the error has a method IsInvalidParams that returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {
@@ -160,7 +160,7 @@ func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.S
 		return session, err
 	}
 	p := schema.SessionStatusParams{Session: cmd.Session, Dropped: cmd.Dropped}
-	candidates := schema.Harnesses // a status lists only the newest sessions, so ask for this one
+	candidates := schema.Harnesses // a status lists only the newest sessions, so an older session must be asked for
 	if len(named) > 0 {
 		p.Session, candidates = named[0].Session, []schema.Harness{named[0].Harness}
 	} else if cmd.Harness != "" {
@@ -253,7 +253,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 	return watch.Screen(ctx, o, in, out)
 }
 
-// If a reason why no host can start is found, the error names it.
+// If noHost finds out why no host can start, its error names the reason.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, doctor.VersionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -261,7 +261,7 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// The user can end the named process of a host that sends no status.
+// The host does not answer, so the error names its process. The user can then end that process.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

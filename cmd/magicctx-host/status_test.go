@@ -55,7 +55,7 @@ func (h stuckHost) Transform(_ context.Context, _ client.Client, p schema.Transf
 	return schema.WireMutation{}, nil
 }
 
-// A status comes at once, no matter how many sessions work or wait.
+// status must be fast even if all sessions are running passes or waiting for one.
 func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	r := newRig(t)
 	h := stuckHost{newFake(), make(chan string, manyClients), make(chan struct{})}
@@ -69,7 +69,7 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 			}
 		})
 	}
-	for range 64 { // the number of passes that run at the same time; see package rpc
+	for range 64 { // package rpc runs at most 64 passes at the same time
 		<-h.began
 	}
 	st, err := observer.Status(t.Context(), r.endpoint)
@@ -83,7 +83,7 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	passes.Wait()
 }
 
-// The process that listens at the socket need not be a working host.
+// A process that listens on the socket may be something other than a host, or a broken host.
 func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	r := newRig(t)
 	l, err := net.Listen("unix", r.endpoint.String())
@@ -144,8 +144,7 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 	return schema.SessionStatus{}, unknownSession{}
 }
 
-// Each harness chooses ids independently. Both versions of OpenCode have the same sessions, of which the newest
-// counts.
+// Two harnesses may have different sessions with the same id. The two versions of OpenCode share sessions.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()
@@ -181,7 +180,7 @@ func TestStatusOfEqualIDs(t *testing.T) {
 	}
 }
 
-// The host is real and has 200 clients, and a resync of 5,000 messages runs the whole time.
+// The benchmark measures status while a real host with 200 clients repeatedly resyncs a session of 5,000 messages.
 func BenchmarkStatusDuringResync(b *testing.B) {
 	r := newRig(b)
 	startRealHost(b, r)
@@ -270,7 +269,7 @@ func longSession(n int) []byte {
 	return b.Bytes()
 }
 
-// A new build from source may have the same version, so hashes of the programs are compared, too.
+// Two builds may have the same version, so OtherProgram also compares the hashes of the programs.
 func TestStatusNamesTheHostOfAnotherBuild(t *testing.T) {
 	host := schema.StatusResult{PID: 4711, Version: rpc.Version, ProgramHash: program.Hash()}
 	if got := observer.OtherProgram(host); len(got) > 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// A new host may have to wait for its predecessor to finish and then migrate a database.
+// A new host may have to wait for the old host to end, and then migrate the database.
 const startTimeout = 30 * time.Second
 
 type stdioCmd struct {
@@ -36,8 +36,8 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
 			"there is nothing to type here. To see what it does: " + program.Name() + " status")
 	}
-	// A terminal sends these signals both to the harness and to this process, which ends at the end of stdin. So the
-	// harness ends first, and can still send its last frames.
+	// A terminal sends these signals to the harness and to this process. This process ignores them, because the harness
+	// may send last frames before it exits. This process ends when stdin is closed.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 
 	dir, err := cmd.resolve()
@@ -72,7 +72,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
-// The recorder is nil if traces are off, or if no trace can be written, for example on a full disk.
+// If traces are off or cannot be written, for example on a full disk, recorder returns nil.
 func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) *rpc.Recorder {
 	dir := cmp.Or(cmd.Trace, os.Getenv(traces.Variable))
 	if dir == "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In the data directory of a rig, a test starts and stops hosts.
+// A rig has a data directory in which a test starts and stops hosts.
 type rig struct {
 	t        testing.TB
 	dir      string
@@ -27,7 +27,7 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	runtime, err := os.MkdirTemp("", "mch") // the test's own directory may be too long for the path of a socket
+	runtime, err := os.MkdirTemp("", "mch") // a Unix socket allows only a short path, and the test's own directory may be too long
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,6 @@ func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 	}
 }
 
-// A screen reader gets the status once, then a line for each event.
 func TestWatchForAScreenReader(t *testing.T) {
 	r := newRig(t)
 	out, w := io.Pipe()

@@ -13,14 +13,14 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// whyForgotCmd reads the index and the database itself, so it needs no host.
+// whyForgotCmd reads the index and the database directly. A host need not be running.
 type whyForgotCmd struct {
 	dataDirFlag
 	Text []string `arg:"" help:"What the model has forgotten: some words of it, best as they were written."`
 	JSON bool     `help:"Print JSON."`
 }
 
-// Of this number of hits, one with the exact words comes first.
+// Of this number of hits, why-forgot takes the first that contains the user's exact words.
 const candidates = 20
 
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {

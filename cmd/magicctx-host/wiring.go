@@ -24,7 +24,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// If the store cannot be opened, the host still starts, so that status can report the reason.
+// If the store cannot be opened, newHost still returns a host, which reports the reason in its status.
 func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
@@ -65,11 +65,11 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	}, nil
 }
 
-// The start of the harness waits for the search for conflicts, which reads files of the project.
+// The harness waits at its start until this search has read the project's files, so the search must be short.
 const conflictsTimeout = 500 * time.Millisecond
 
-// Like doctor and install, the function finds conflicts, which become warnings. Another context plugin is the reason
-// to stand down.
+// The returned function looks for conflicts, as doctor and install do, and returns them as warnings. If it finds
+// another context plugin, it also returns the reason why magicctx must not work.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
 		h := install.HarnessOf(harness.Program())
@@ -79,11 +79,11 @@ func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) (
 		ctx, cancel := context.WithTimeout(ctx, conflictsTimeout)
 		defer cancel()
 		found, err := install.ConflictsAt(ctx, places(h, directory, dataDir)...)
-		if err != nil { // the harness cannot read this file either, or the disk is very slow
+		if err != nil { // the harness cannot read its configuration either, or the disk is very slow
 			return nil, ""
 		}
 		for _, c := range found {
-			c.Where, c.Problem, c.Remedy = format.Clean(c.Where), format.Clean(c.Problem), format.Clean(c.Remedy) // a project names its plugins, and a harness may show the text on a terminal
+			c.Where, c.Problem, c.Remedy = format.Clean(c.Where), format.Clean(c.Problem), format.Clean(c.Remedy) // the texts contain names from the project, and a harness may print them on a terminal
 			if c.IsCompetitor && competitor == "" {
 				competitor = fmt.Sprintf("it stands down, because it cannot work beside another context plugin. %s: %s. To use magicctx, %s", c.Where, c.Problem, c.Remedy)
 			}
@@ -114,7 +114,7 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// Each harness has a configuration. The longest time applies, or the default.
+// Each harness has its own configuration, but all share one host. The longest time other than the default applies.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {

@@ -105,8 +105,8 @@ func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 	}
 }
 
-// Two plugins that rewrite the same messages destroy each other's cache. So magicctx does nothing until the other one
-// is removed. A conflict of another kind is only a warning.
+// If two plugins rewrite the same messages, each destroys the other's cached prefix. So magicctx does nothing until the
+// other plugin is removed. Any other conflict is only a warning.
 func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
 	c := newClone(t)
 	h, closeHost, err := newHost(t.Context(), hostOptions{DataDir: filepath.Join(c.home, "data"), Log: slog.New(slog.DiscardHandler)})

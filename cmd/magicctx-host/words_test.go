@@ -37,8 +37,8 @@ func TestTextsForUsersUseTheirWords(t *testing.T) {
 	checkDescriptions(t)
 }
 
-// A text with a space is a sentence, and so is a noun that Count or Plural gets. Only developers read log entries and
-// reports of bugs.
+// checkSentences checks texts that users see: strings that contain a space, and the nouns in calls of Count and Plural.
+// It skips log entries and reports of bugs, because only developers read them.
 func checkSentences(t *testing.T, file string) {
 	t.Helper()
 	set := gotoken.NewFileSet()
@@ -48,7 +48,7 @@ func checkSentences(t *testing.T, file string) {
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec, *ast.Field: // a field's tag is a text, too, because it contains kong's help
+		case *ast.ImportSpec, *ast.Field: // a struct tag may contain kong's help text, so it is checked, too
 			if f, ok := n.(*ast.Field); ok && f.Tag != nil && strings.Contains(f.Tag.Value, "help:") {
 				checkText(t, set, f.Tag)
 			}
@@ -83,7 +83,7 @@ func checkText(t *testing.T, set *gotoken.FileSet, literal *ast.BasicLit) {
 	}
 }
 
-// Names of files and functions are not text. isFirst means that the program may not be on the reader's PATH yet.
+// checkLines ignores names of files and functions. isFirst: the reader may not have the program on the PATH yet.
 func checkLines(t *testing.T, file string, isFirst bool) {
 	t.Helper()
 	content, err := os.ReadFile(file)

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// workspaceCmd reads and changes the database itself, so it needs no host.
+// workspaceCmd reads and changes the database directly. A host need not be running.
 type workspaceCmd struct {
 	List  workspaceListCmd  `cmd:"" default:"withargs" help:"List the workspaces."`
 	Set   workspaceSetCmd   `cmd:"" help:"Create a workspace, or change what its projects share."`

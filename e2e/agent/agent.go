@@ -6,26 +6,26 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// An Agent is a running harness, with the actions that both harnesses have. Its prompts have the type
-// opencodetest.Prompt, which has all fields that the tests need.
+// An Agent is a running harness, OpenCode or Pi, with the actions that both have. All harnesses take the prompts of
+// package opencodetest.
 type Agent interface {
 	Process() int
 	// Printed returns what the process has printed for a person.
 	Printed() string
 	End() error
 	Begin(ctx context.Context) (id string, err error)
-	// Send waits for the whole turn, and returns an error if the turn fails.
+	// Send waits until the turn ends. If the turn fails, Send returns an error.
 	Send(ctx context.Context, session string, p opencodetest.Prompt) error
-	// The channel is closed when the session is idle.
+	// SendAsync does not wait. It closes idle when the session is idle.
 	SendAsync(ctx context.Context, session string, p opencodetest.Prompt) (idle <-chan struct{}, err error)
 	Interject(ctx context.Context, session string, p opencodetest.Prompt) error
 	Abort(ctx context.Context, session string) error
 	// Command runs a command of the host, for example "ctx-wrapup 2".
 	Command(ctx context.Context, session, line string) error
-	// GoBack takes the session to the point before the newest prompt that begins with text.
+	// GoBack undoes the newest prompt that begins with text, and everything after that prompt.
 	GoBack(ctx context.Context, session, text string) error
 	Copy(ctx context.Context, session string) (id string, err error)
-	// CopyUntil returns a new session with the messages before the newest prompt that begins with text.
+	// CopyUntil creates a session with copies of all messages before the newest prompt that begins with text.
 	CopyUntil(ctx context.Context, session, text string) (id string, err error)
 	FailedCalls(ctx context.Context, session string) ([]string, error)
 }

@@ -77,7 +77,7 @@ func (o *OpenCode2) SendAsync(ctx context.Context, session string, p opencodetes
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = o.Open(session).Wait(ctx) // the result does not matter: after an abort the session is idle, too
+		_ = o.Open(session).Wait(ctx) // an error is no problem: after an abort, the session is idle, too
 	}()
 	return done, nil
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// Pi is an Agent, and has all methods of pitest.Pi. A process has one session at a time, so each action first
-// switches to its session.
+// A Pi process has one open session at a time, so each action first switches to its session.
 type Pi struct {
 	*pitest.Pi
 	files   map[string]string // the files of the sessions that were left, by session id
@@ -35,8 +34,7 @@ func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
 	}, err
 }
 
-// Resume starts another Pi after p has ended. The new Pi continues the current session of p, and knows the
-// other sessions of p.
+// Resume starts a new Pi process after p has ended. The new process continues the current session of p.
 func (p *Pi) Resume(ctx context.Context, o pitest.Options) (*Pi, error) {
 	o.Args = append(slices.Clone(o.Args), "--session", p.file)
 	next, err := StartPi(ctx, o)
@@ -104,7 +102,7 @@ func (p *Pi) SendAsync(ctx context.Context, session string, prompt opencodetest.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = turn.Wait(ctx) // the result does not matter: after an abort the session is idle, too
+		_, _ = turn.Wait(ctx) // an error is no problem: after an abort, the session is idle, too
 	}()
 	return done, nil
 }
@@ -113,7 +111,7 @@ func (p *Pi) begin(ctx context.Context, session string, prompt opencodetest.Prom
 	if err := p.enter(ctx, session); err != nil {
 		return turn, err
 	}
-	// If a prompt names no model, it goes to the model of the session's newest prompt, as in OpenCode.
+	// As in OpenCode, a prompt without a model uses the model of the session's newest prompt.
 	model := cmp.Or(prompt.Model, p.models[session], p.initial)
 	p.models[session] = model
 	state, err := p.State(ctx)

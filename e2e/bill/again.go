@@ -23,10 +23,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again plays a recorded trace through the host, without OpenCode, at each setting of spending (the dial) and
-// each price of reading. The scripted summariser answers the historian. The model's calls of ctx_reduce come
-// from the trace. again is many times faster than a run with OpenCode. Its bills are close to those of a run,
-// but leave out the answers of the main conversation.
+// again replays a recorded trace through the host, at each setting of spending and each price of cached tokens. It
+// needs no OpenCode, so it is much faster than a full run. The scripted summariser plays the historian, and the model's
+// calls of ctx_reduce come from the trace. The bills are close to those of a full run, but lack the answers of the main
+// conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {
@@ -95,7 +95,7 @@ type retold struct {
 	prices schema.Price
 	// known holds the facts about each message by the message's hash.
 	known map[uint64]told
-	// thoughts counts the thinking blocks that the requests could have sent, and kept those that they sent.
+	// thoughts counts the thinking blocks in the harness's messages, and kept counts those that were sent.
 	thoughts, kept int
 	err            error
 }
@@ -142,7 +142,7 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// From a call of ctx_reduce, the looker learns which tags are ready.
+// A call of ctx_reduce tells the looker which tags the model has asked to drop.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

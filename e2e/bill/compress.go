@@ -11,17 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A summary keeps one of five sentences. OpenCode's summaries then have about 1,200 tokens in a window of 64 k.
-// The second and third tier of a compartment keep one of three sentences of the previous tier, as real ones do
-// (docs/history.md has their average sizes).
+// A summary contains one of five sentences. In a window of 64,000 tokens, OpenCode's summary then has about 1,200
+// tokens. Each tier of a compartment contains one of three sentences of the tier before it. Real tiers have this ratio
+// (see docs/history.md).
 const (
 	keptOf     = 5
 	keptOfTier = 3
 )
 
-// compress keeps one of n sentences, chosen by a hash of the sentence and the seed. OpenCode's compaction and
-// the historian both use compress, so neither has the better model. Another seed chooses other sentences, so a
-// summary of a summary loses more sentences.
+// compress returns about one of n sentences, selected by a hash of seed and sentence. OpenCode's compaction and the
+// historian both use compress, so neither has the better summaries. With another seed, compress selects other
+// sentences, so a summary of a summary loses more.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -33,8 +33,7 @@ func compress(sentences []string, n uint64, seed string) (kept []string) {
 	return kept
 }
 
-// sentences returns the sentences of a text, and the lines that report an error. Listings and calls contain no
-// sentences.
+// sentences returns the full sentences and the error lines of a text. It ignores listings and calls.
 func sentences(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -52,14 +51,14 @@ func sentences(text string) (all []string) {
 }
 
 var (
-	// Version 2 of OpenCode puts the conversation at the end, without a tag.
+	// OpenCode 2 puts the conversation at the end of the prompt, without a tag.
 	compacted       = regexp.MustCompile(`(?s)(?:<conversation>\n(.*)\n</conversation>|The following is the conversation history:\n(.*)$)`)
 	previousSummary = regexp.MustCompile(`(?s)<previous-summary>\n(.*)\n</previous-summary>`)
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
 
-// p is the place that the conversation has reached. The summary names p, because after the compaction no other
-// message may name it.
+// p is the newest place in the story. The summary must contain p, because after the compaction no other message may
+// contain it.
 func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {
@@ -74,7 +73,7 @@ func compaction(prompt string, p place) answer {
 		summaryHeader, p.turn, p.step, strings.Join(told, "\n- "))}
 }
 
-// A compartment of two turns has about 300 tokens in its first tier, the average of real ones (docs/history.md).
+// With two turns, the first tier of a compartment has about 300 tokens, as real compartments have (docs/history.md).
 const turnsOfCompartment = 2
 
 var (

@@ -25,7 +25,6 @@ func TestSentencesAreProseAndErrors(t *testing.T) {
 	}
 }
 
-// The summariser keeps the same share of each text. So a summary of a summary keeps less than the first one.
 func TestSummaryOfASummaryLosesAgain(t *testing.T) {
 	var told []string
 	for i := range 2000 {
@@ -70,8 +69,8 @@ func TestCompactionReadsItsEarlierSummary(t *testing.T) {
 	}
 }
 
-// The scripted historian's answer must be valid for every chunk. Otherwise its runs would be repeated, and the
-// bill would count them twice.
+// If an answer of the scripted historian were invalid, the host would repeat the run, and the bill would count it
+// twice.
 func TestCompartmentsAreValid(t *testing.T) {
 	chunk := historian.Chunk{Range: chronicle.Range{Start: 5, End: 40}}
 	var text []string

@@ -13,13 +13,13 @@
 // both, so neither has better ones. A simulated cache takes the place of the provider's.
 //
 // Bill prints both costs, and fails if magicctx costs more than its bounds allow. With -recall, it counts instead how
-// many details of the session the model can still read, and how many arrive by themselves when the user comes back to
-// their subject.
+// many details of the session the model can still read, and how many magicctx adds to the prompt when the user asks
+// about their subject.
 //
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts details instead of money
 //	go run ./e2e/bill -scene 64k           only this scene
-//	go run ./e2e/bill -spending frugal     magicctx with another spending (the dial); balanced is the default
+//	go run ./e2e/bill -spending frugal     magicctx with another setting of spending; the default is balanced
 //	go run ./e2e/bill -reads 0.1,0.05      with other prices of reading from the cache, as shares of the input price
 //	go run ./e2e/bill -without-historian   also magicctx without its historian
 //	go run ./e2e/bill -unbounded           also runs in a window that never fills
@@ -27,8 +27,8 @@
 //	go run ./e2e/bill -harness opencode2   in the beta of OpenCode 2 that MAGICCTX_OPENCODE2 names
 //	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
-//	go run ./e2e/bill -again FILE          replays such a trace at each setting of the dial, without OpenCode
-//	go run ./e2e/bill -again FILE -window 200000     replays it in another window
+//	go run ./e2e/bill -again FILE          replays a recorded trace at each setting of spending, without OpenCode
+//	go run ./e2e/bill -again FILE -window 200000     replays the trace in another window
 //
 // Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. Two runs with the same arguments
 // differ in their times, and by less than 0.01 % in their bills: the session's random id selects the examples in the

@@ -12,54 +12,50 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A looker watches the requests of the main conversation. After the session, it computes how much the same
-// removals would have saved at the best times.
+// A looker records the requests of the main conversation. After the session, it computes how much money the same
+// removals would have saved, had they happened at the best times.
 //
-// A block is ready to be removed as soon as the model has asked to drop it, or the historian has summarised its
-// turn. A block that was removed for another reason counts as ready at the time of that removal. So the best
-// time for it cannot be earlier.
+// A block may be removed as soon as the model has asked to drop it, or the historian has summarised its turn. If a
+// block was removed for another reason, it may be removed from the time of that removal on.
 type looker struct {
-	// If isImplicit is true, the provider reads everything before the first change from its cache. Otherwise a
-	// change loses the whole conversation, because breakpoints are at its end only.
+	// With implicit caching (OpenAI), a change invalidates only the content after it. With breakpoints (Anthropic), a
+	// change invalidates the whole conversation, because the breakpoints are at its end.
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the number of tokens before the conversation. size is the size of the prompt if nothing had been
-	// removed.
+	// start is the size of system prompt and tools in tokens. size is the prompt's size if nothing were removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
 	tags        map[string]int
-	// asked holds the tags that the model has asked to drop, and told the turns that the historian has summarised.
+	// asked contains the tags that the model has asked to drop, and told the turns that the historian has summarised.
 	asked, told []span
 	summaries   []summary
 }
 
-// at is the first request that can show the summary. tokens is its size.
+// at is the index of the first request that can contain the summary. tokens is the summary's size.
 type summary struct{ at, tokens int }
 
 type block struct {
-	// key names a block of the conversation, even after most of the block was removed. All other blocks have
-	// the key "".
+	// key identifies a block of the conversation, even after most of it was removed. Other blocks have no key.
 	key    string
 	tag    int    // 0 if the block shows no tag
-	call   string // the id of the call that the block belongs to, or ""
+	call   string // the id of the tool call in the block, or of the call whose result the block is
 	turn   int
 	isUser bool
 	tokens int
 }
 
-// left is the number of the block's tokens in the newest request.
+// left is the number of tokens that the newest request still contains.
 type unit struct {
 	block
 	place, left int
 }
 
-// at is the first request for which the range from first to last counts.
+// From request at on, the tags or turns from first to last may be removed.
 type span struct{ at, first, last int }
 
-// If isGone is true, the provider's cache had no part of the request. If isBust is true, the request does not
-// extend the previous one.
+// see records a request. isGone: nothing of it was in the cache. isBust: it does not extend the previous request.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}
@@ -99,7 +95,7 @@ func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	}
 }
 
-// readyAt returns the first request at which a unit may be removed, or else a number after the last request.
+// readyAt returns the first request at which the unit may be removed. If there is none, it returns math.MaxInt.
 func (l *looker) readyAt(u *unit) int {
 	first := firstWith(l.told, u.turn)
 	if !u.isUser { // words of the user are not dropped
@@ -125,10 +121,10 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// In its answer to the newest request, the model has asked to drop the tags from first to last.
+// ask records that the model's answer to the newest request asks to drop the tags from first to last.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
-// OpenCode stores this many messages for a turn: the prompt and the answers.
+// A turn has one prompt, and one answer for each call and for the end.
 const messagesOfTurn = 1 + done
 
 var (
@@ -150,9 +146,9 @@ func (l *looker) summarise(a answer) {
 	l.summaries = append(l.summaries, summary{at, size})
 }
 
-// excess returns the best bust times of the run, and the money that busts at these times would have saved. No
-// prompt may have more than limit tokens. If no choice of times keeps all prompts within the limit, the money
-// is 0: the looker does not see how the run kept them within it.
+// excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
+// tokens. If no choice of times achieves that, the money is 0: the looker does not see how the run stayed within the
+// limit.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {
@@ -169,8 +165,8 @@ func (l *looker) excess(limit int) (money float64, best []int) {
 	return max(0, h.Busts(l.busts)-least), best
 }
 
-// inTurn finds the turn in the first words of a text, for example 12 in "§3§ Turn 12, step 4". The user's texts
-// name no step.
+// inTurn finds the number of a turn at the start of a text, for example 12 in "§3§ Turn 12, step 4". The texts of the
+// user contain no step.
 var inTurn = regexp.MustCompile(`^(?:§\d+§ ?)*Turn (\d+)(, step \d+| is done)?`)
 
 var (
@@ -198,7 +194,7 @@ func blockOf(raw json.Value) (b block) {
 	return blockNamed(text, c.ID, c.ResultOf+c.Message)
 }
 
-// call is the id of the call that the block makes. If the block is a result, resultOf is the id of its call.
+// call is the id of the tool call in the block. If the block is a result, resultOf is the id of its call.
 func blockNamed(text, call, resultOf string) (b block) {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		b.tag, _ = strconv.Atoi(found[1] + found[2])

@@ -32,10 +32,9 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// The session has six requests. The system prompt has 1,000 tokens, and each request adds 50. After the second
-// request the model asks to drop tag 1. The last request removes 49 tokens of tag 1. So the provider writes
-// everything after them again: 1 + 4 x 50 tokens. At the third request, only 1 + 50 tokens would have been
-// written. Three requests would not have read the 49 tokens.
+// Each of six requests adds 50 tokens, after a system prompt of 1,000. After request 2, the model asks to drop tag 1,
+// but only request 6 removes its 49 tokens. So the provider writes all later tokens again: 1 + 4 x 50. A removal in
+// request 3 would have written 1 + 50 tokens, and saved three requests the reading of 49 tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
@@ -66,8 +65,8 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// When the historian has summarised a turn, all blocks of the turn can be removed, even the user's words. The
-// summary adds tokens.
+// If the historian has summarised a turn, all its blocks may be removed, even the user's texts. The summary itself adds
+// tokens.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

@@ -52,7 +52,7 @@ func main() {
 type options struct {
 	repo, only, traces string
 	trace              string // the trace to play again
-	window             int    // the window in which the trace is played, 0 for the recorded one
+	window             int    // the window for -again; 0 means the recorded window
 	route, scene       string
 	harness            schema.Harness
 	source             string // the directory with the source of OpenCode 2
@@ -62,7 +62,8 @@ type options struct {
 	json, recall       bool
 	alone, unbounded   bool // whether to run two more variants: without the historian, and with an unlimited window
 	binding            bool
-	// The results of variants without magicctx do not depend on the price of reading.
+	// played contains finished runs without magicctx. They send the same tokens at each price of cached tokens, so each
+	// runs only once.
 	played map[string]result
 }
 
@@ -220,8 +221,8 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 	return newReport(s, by, o.spending, results), nil
 }
 
-// Prompts contain the path of the runs' directory, and another path would have another number of tokens. So
-// makeRoot uses the same path each time, unless another bill runs at the same time.
+// Prompts contain the path of this directory, and the path's length changes their tokens. So makeRoot returns the same
+// path in each run, if no other bill runs at the same time.
 func makeRoot() (dir string, err error) {
 	for i := range 10 {
 		dir = filepath.Join(os.TempDir(), fmt.Sprintf("mcx%d", i))

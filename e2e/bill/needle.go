@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A needle is a detail that the story tells once, for example a path. A later turn may need its exact text.
+// A needle is a detail that a session mentions once, for example a path, and that a later turn may need word for word.
 type needle struct {
 	kind string
 	at   place
-	// text is the sentence or line that tells the needle. key is its part that has to survive.
+	// text is the sentence or line with the needle. key is the part of text that must not be lost.
 	text, key string
 }
 
@@ -24,12 +24,11 @@ const (
 
 var needleKinds = [...]string{ofPath, ofNumber, ofDecision, ofError, ofRule}
 
-// OpenCode shows its summariser only the beginning of an output, so the line with the error is near the
-// beginning of its file.
+// OpenCode gives its summariser only the beginning of an output. So the error is in one of the first lines.
 const errorLine = 8
 
-// The story tells rules in the prompt, errors in the output of the second call, and all other needles in the
-// model's texts.
+// A rule is in the user's prompt, an error is in the output of the second call, and the others are in texts of the
+// model.
 func (s story) needle(turn int) needle {
 	n := needle{kind: needleKinds[turn%len(needleKinds)]}
 	switch n.kind {
@@ -57,7 +56,7 @@ func (s story) needle(turn int) needle {
 	return n
 }
 
-// If the story tells the turn's needle in this text, withNeedle adds the needle.
+// If the needle of the turn belongs to place p, withNeedle appends it to text.
 func (s story) withNeedle(p place, text string) string {
 	if n := s.needle(p.turn); n.at == p && n.kind != ofError {
 		return text + " " + n.text

@@ -13,9 +13,9 @@ var (
 	namedInCall = regexp.MustCompile(`^toolu_turn(\d+)_step(\d+)$`)
 )
 
-// position returns the place in the story that a conversation has reached, or false if no message names one.
-// The newest message that names a place decides: older ones may be compacted, dropped or summarised. Newer ones
-// ("continue") and tool results name no place.
+// position returns how far the story has come. It searches the messages backwards for "Turn 12, step 4": older places
+// may be gone, and newer messages, for example "continue" or a tool result, contain none. If no message contains a
+// place, position returns false.
 func position(messages []mockllm.Message) (place, bool) {
 	for _, m := range slices.Backward(messages) {
 		var newest place
@@ -33,7 +33,7 @@ func position(messages []mockllm.Message) (place, bool) {
 	return place{}, false
 }
 
-// A request for a summary holds the whole conversation in one block.
+// A request for a summary contains the whole conversation in one block, so a block may contain many places.
 func named(c mockllm.Content) (places []place) {
 	pattern, in := namedInText, c.Text
 	switch c.Type {

@@ -44,11 +44,12 @@ func (n needle) query() string {
 
 const searched = 8
 
-// magicctx leaves some passes between two lines. So after a line, the user sends three prompts without a question.
+// For some passes after a reminder line, magicctx adds no other line. So the user first sends three prompts without a
+// question.
 const between = 3
 
-// The user asks about each needle that the last prompt lacks. probe counts the answers that arrive by
-// themselves, and those that one search finds.
+// probe asks about each needle that the last prompt lacks. It counts the needles that magicctx adds to the prompt by
+// itself (Arrived), and those that one search finds (Searchable).
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
 	last.ArrivedKinds = map[string]int{}

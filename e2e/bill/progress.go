@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// On a terminal, a progress rewrites one line. In a log, it adds lines.
+// On a terminal, progress overwrites its line. In a log, it prints new lines.
 type progress struct {
 	out      io.Writer
 	name     string

@@ -18,30 +18,28 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// A provider answers every request from a story, and reports usage as a real provider would. It refuses prompts
-// that are longer than its window.
+// A provider plays the model's provider. It answers each request with the next step of the story, reports usage, and
+// refuses prompts that exceed its window.
 type provider struct {
 	billed     billed
 	story      story
 	limit      int // the largest prompt in tokens
 	isVersion2 bool
-	// settled waits until no historian runs, so that a run has the same result on each machine. If settled is
-	// nil, the provider does not wait.
+	// settled waits until no historian runs. Without it, the result would depend on the machine's speed. It may be nil.
 	settled func(context.Context)
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
 	cache promptcache.Cache
-	// now is the time of the cache in ms. Only a pause of the user moves now, because a run must not depend on
-	// the machine's speed.
+	// now is the cache's time in ms. It does not depend on the machine's speed: only a pause of the user advances it.
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// The model's newest call of ctx_reduce asks to drop the tags from firstAsked to asked.
+	// The model has asked last to drop the tags from firstAsked to asked.
 	firstAsked, asked int
 	look              looker
 	seen              map[promptcache.Hash]block
-	// lines holds all lines that magicctx has added to requests so far.
+	// lines contains all reminder lines that magicctx has added so far.
 	newestText string
 	lines      map[string]bool
 	// windows holds, by turn, the needles in the turn's last prompt.
@@ -84,7 +82,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.billed.has(r.Model) {
-		return step(p.story.title()) // a request to another model, which has other prices, is not counted
+		return step(p.story.title()) // another model, with other prices, writes the titles, so they are not counted
 	}
 	asked := promptOf(r)
 	at, known := position(r.Messages)
@@ -92,8 +90,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	raw := r.Blocks
 	found := r.Thinking
-	// The mock keeps all requests for tests. Nobody reads them here, and hundreds of full windows are hundreds
-	// of megabytes.
+	// The mock stores every request. Nobody reads them here, and they would need hundreds of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
 	if size := sizeOf(blocks); size > p.limit {
@@ -161,13 +158,13 @@ func promptOf(r *mockllm.Request) string {
 	return strings.Join(texts, "\n")
 }
 
-// The model does not ask to drop the newest 25 tags. The newest 20 are protected from drops.
+// The model never asks to drop the newest 25 tags, because magicctx protects the newest 20 from drops.
 const keptTags = 25
 
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
-// nextDrops returns the tags that the model asks to drop next, for example "12-40", or "". The range begins
-// after the tags that the model has asked for before, and leaves out the newest keptTags.
+// nextDrops returns the next range of tags that the model asks to drop, for example "12-40". The range begins after the
+// last range, and ends keptTags before the newest tag. If it is empty, nextDrops returns "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {
@@ -230,9 +227,9 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 	return blocks
 }
 
-// placeBreakpoints places the breakpoints as OpenCode 2.0.26 does: after the last tool, the first and the last part of
-// the system prompt, and the last message. The beta that plays the story places the last one only after the user's
-// newest prompt. So the beta pays for all steps of a turn again and again, with and without magicctx.
+// placeBreakpoints sets breakpoints as OpenCode 2.0.26 does: after the tools, after the first and the last part of the
+// system prompt, and after the last message. The beta that runs here sets the last one only after the user's newest
+// prompt, so it would pay for all steps of a turn again and again, with and without magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {
@@ -261,7 +258,7 @@ func (p *provider) excess() (money float64, best []int) {
 	return p.look.excess(p.limit)
 }
 
-// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head, or 0 without a head.
+// headEnd returns the number of blocks up to the end of magicctx's head. If the prompt has no head, it returns 0.
 func headEnd(blocks []mockllm.PromptBlock) int {
 	for i, b := range blocks {
 		if bytes.Contains(b.JSON, []byte("<session-history>")) {
@@ -271,8 +268,8 @@ func headEnd(blocks []mockllm.PromptBlock) int {
 	return 0
 }
 
-// blockTokens counts the tokens that the model reads: a text without its JSON, the name and arguments of a
-// call, the text of a result, or a whole definition.
+// blockTokens counts the tokens that the model reads: a text, a call's name and arguments, a result, or a tool's
+// definition. The JSON around a text does not count.
 func blockTokens(raw json.Value) int {
 	var b struct {
 		Type    string     `json:"type"`
@@ -294,7 +291,7 @@ func blockTokens(raw json.Value) int {
 	}
 	switch {
 	case b.Role != "":
-		n, _ := contentTokens(b.Content) // a message with calls may have no content, so an error is ignored
+		n, _ := contentTokens(b.Content) // a message with calls may have no content, so the error is ignored
 		for _, c := range b.Calls {
 			n += tokens.Count(c.Function.Name) + tokens.Count(c.Function.Arguments)
 		}

@@ -20,7 +20,7 @@ import (
 
 func text(s string) json.Value { return json.Value(fmt.Sprintf(`{"type":"text","text":%q}`, s)) }
 
-// The request's conversation has reached this turn. Its last block is a breakpoint.
+// request returns a request of the given turn. Its last block is a breakpoint.
 func request(turn int, blocks ...json.Value) *mockllm.Request {
 	_, model, _ := strings.Cut(opencodetest.ClaudeModel, "/")
 	r := &mockllm.Request{Model: model, Tools: []string{"read"}, Messages: user(fmt.Sprintf("Turn %d: go on", turn))}
@@ -50,7 +50,7 @@ func TestUsageIsThatOfThePromptCache(t *testing.T) {
 	}
 }
 
-// OpenAI reads in steps of 128 tokens whichever blocks are marked, and reports no writes.
+// OpenAI caches in steps of 128 tokens, ignores breakpoints, and reports no writes.
 func TestUsageByOpenAI(t *testing.T) {
 	p := newProvider(byOpenAI, testStory(), scenes[0].limits.Context)
 	ask := func(turn int, blocks ...json.Value) promptcache.Tokens {
@@ -71,7 +71,7 @@ func TestUsageByOpenAI(t *testing.T) {
 	}
 }
 
-// The simulated provider has the route that magicctx derives from the model.
+// magicctx must derive the same route from the model as the simulated provider uses.
 func TestModelsAreOfTheirRoute(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		provider, id, _ := strings.Cut(by.model, "/")
@@ -102,7 +102,7 @@ func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 	}
 }
 
-// A summary is paid for, but does not belong to the main conversation.
+// The request for a summary counts in the bill, but is no bust of the main conversation.
 func TestSummaryIsNoBust(t *testing.T) {
 	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long)))
@@ -202,7 +202,7 @@ func TestStoryLeadsToItsEnd(t *testing.T) {
 	}
 }
 
-// In every second turn, a model with the tool asks once to drop all but the newest tags.
+// In every second turn, a model that has ctx_reduce asks to drop all but the newest tags.
 func TestModelAsksForDrops(t *testing.T) {
 	s := testStory()
 	s.asks = true

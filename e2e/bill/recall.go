@@ -12,7 +12,7 @@ import (
 
 type sighting struct {
 	Told []needle
-	// Verbatim counts the needles of Told in a message of the session, and Summary those that only a summary holds.
+	// Both use indices of Told. Verbatim: the needle is in a message. Summary: the needle is only in a summary.
 	Verbatim, Summary map[int]bool
 }
 
@@ -37,8 +37,8 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	return found
 }
 
-// splitSummary separates the summary (of OpenCode's compaction, or in magicctx's head) from the messages that a
-// text holds verbatim. After a compaction of OpenCode 2, one text has both.
+// splitSummary splits a text into a summary and verbatim messages. The summary is OpenCode's, or magicctx's head. Only
+// OpenCode 2 puts both into one text.
 func splitSummary(text string) (summary, verbatim string) {
 	switch {
 	case strings.HasPrefix(text, summaryHeader), strings.HasPrefix(text, "<session-history"), strings.Contains(text, "\n<session-history"):
@@ -54,8 +54,8 @@ const checkEvery = 20
 
 func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
 
-// A recall counts the needles that a session has told by the last prompt of a turn. Each needle counts once, at
-// the best place that has it.
+// A recall counts where needles are at the last prompt of a turn. A needle in several places counts only in the best
+// one.
 type recall struct {
 	Turn     int `json:"turn"`
 	Told     int `json:"told"`
@@ -64,12 +64,12 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Searchable and Arrived count needles that are not in the prompt, after the last turn only. One search
-	// finds Searchable needles. Arrived needles arrive by themselves when the user returns to their subject.
+	// Both count, after the last turn, needles that are not in the prompt. Searchable: one search finds them. Arrived:
+	// magicctx adds them to the prompt when the user asks about their subject.
 	Searchable   int            `json:"searchable"`
 	Arrived      int            `json:"arrived"`
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
-	// PromptKinds counts the needles in the prompt, in a message or a summary, by kind.
+	// PromptKinds counts, by kind, the needles that are in a message or a summary of the prompt.
 	PromptKinds map[string]int `json:"prompt_kinds,omitempty"`
 	LostKinds   map[string]int `json:"lost_kinds,omitempty"`
 }
@@ -92,11 +92,11 @@ func recallOf(turn int, s sighting, reader string) recall {
 
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
-// known returns the share of the needles that the prompt holds, or that arrive by themselves.
+// known returns the share of the needles that are in the prompt or arrive in it.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
-// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each compartment
-// by its range, and all later ones by one range. The command and ctx_expand read with the same code.
+// expanded returns all messages of a session from `magicctx-host history expand`, which reads them with the same code
+// as ctx_expand. It asks for each compartment's range, and for the rest in one range.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

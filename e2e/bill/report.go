@@ -14,10 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// minHitRate is the least share of the prompts' tokens that must be read from the cache.
+// minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight bounds magicctx's bill, as a multiple of the bill with the same removals at the best times.
+// maxHindsight is the largest allowed bill, as a multiple of the bill with the same removals at the best times.
 const maxHindsight = 1.15
 
 // maxLineShare bounds the share of delivered lines in the bill.
@@ -38,14 +38,14 @@ type report struct {
 	maxRatio float64
 }
 
-// internal/tokens counts the tokens of a figure. Amounts in $ use the prices that OpenCode was told.
+// A figure is the result of one variant. Sizes are in tokens of internal/tokens, and amounts in US dollars.
 type figure struct {
 	Name      string `json:"name"`
 	Turns     int    `json:"turns"`
 	Finished  int    `json:"finished"` // the number of turns that were answered
 	Requests  int    `json:"requests"`
 	Summaries int    `json:"summaries"`
-	// Runs are the requests of the historian. HistorianBill is their cost with the answers.
+	// Runs are the requests of the historian. HistorianBill is their cost, including their answers.
 	Runs          []historianRun `json:"historian_runs,omitempty"`
 	HistorianBill float64        `json:"historian_bill"`
 	Busts         int            `json:"busts"`
@@ -58,27 +58,27 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
-	// The bill without the historian has three parts: tokens read from the cache, other tokens, and answers.
+	// The bill without the historian has three parts: cached tokens, other prompt tokens, and answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is the bill of this run, divided by the bill with OpenCode's own compaction. Both include all
-	// answers. If the other variant did not run, or if a turn of this run got no answer, Ratio is 0.
+	// Ratio is this bill divided by the bill with OpenCode's own compaction, both with answers. If OpenCode's run is
+	// missing, or a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is the bill, with answers, that the run would have had at the best bust times. Without
-	// magicctx, Hindsight is 0. BestBusts is the number of the best times.
+	// Hindsight is the bill, with answers, if busts had happened at the best times. BestBusts is the number of these
+	// times. Without magicctx, both are 0.
 	Hindsight float64             `json:"hindsight"`
 	BestBusts int                 `json:"best_busts"`
 	Seconds   float64             `json:"seconds"`
 	BustsAt   []bust              `json:"busts_at"`
 	Causes    []schema.CauseCount `json:"causes,omitempty"`
-	// Removals are the tokens that magicctx has removed, by rule and cause. RereadBill is the price of the
-	// removed tokens that the model soon read again.
+	// Removals are the tokens that magicctx removed, by rule and cause. RereadBill is the cost of those that the model
+	// soon read again.
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`
-	// LineShare is the share of magicctx's delivered lines in the bill, from 0 to 1.
+	// LineShare is the share of the bill that magicctx's reminder lines cost, from 0 to 1.
 	Lines     int             `json:"lines,omitzero"`
 	isProbed  bool            // the user has come back to the needles
 	LineShare float64         `json:"line_share,omitzero"`
@@ -91,7 +91,7 @@ type thinkingFigure struct {
 	Tainted int     `json:"tainted"` // requests with an invalid block
 	Lost    int     `json:"lost"`    // blocks that a request left out although it was no bust
 	Valid   float64 `json:"valid"`   // share of the sent blocks that were valid
-	Kept    float64 `json:"kept"`    // the valid blocks in all requests, as a share of all blocks that the model had made by then
+	Kept    float64 `json:"kept"`    // the valid blocks in all requests, divided by all blocks that the model had made until each request
 }
 
 func newReport(s scene, by billed, spending schema.Spending, results []result) report {
@@ -247,8 +247,7 @@ func unless(isEmpty bool, text string) string {
 	return text
 }
 
-// besideHindsight divides the bill by the bill with the same removals at the best times. If the second bill is
-// unknown, the result is 1.
+// besideHindsight returns the bill divided by Hindsight. If Hindsight is unknown, it returns 1.
 func (f figure) besideHindsight() float64 {
 	if f.Hindsight == 0 {
 		return 1
@@ -300,8 +299,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// magicctx may lose no needle. If OpenCode has compacted the session, magicctx's last prompt must hold more needles
-// than OpenCode's. Without a compaction, OpenCode's prompt holds all needles, so the prompts are not compared.
+// lostNeedles returns a complaint if magicctx lost a needle. If OpenCode has compacted the session, there is also a
+// complaint if magicctx's last prompt contains no more needles than OpenCode's.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {
@@ -360,7 +359,7 @@ func (r report) writeRecall(w io.Writer) error {
 	return err
 }
 
-// A soft bust keeps the baseline. A cold bust is a soft one that did not read all of the baseline from the cache.
+// soft counts busts that did not change the baseline. cold counts the soft busts whose baseline was not fully cached.
 func (f figure) soft() int { return f.busts(func(b bust) bool { return b.Soft }) }
 func (f figure) cold() int { return f.busts(func(b bust) bool { return b.Cold }) }
 

@@ -48,8 +48,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// The bills use the prices that OpenCode was told. A million fresh, a million written and a million read tokens
-// cost $3 + $3.75 + $0.30, and a million output tokens $15.
+// A million fresh, a million written and a million read tokens cost $3 + $3.75 + $0.30. A million output tokens cost
+// $15.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
 	theirs := result{Name: "OpenCode", Turns: 60, Duration: 90 * time.Second, tally: tally{
@@ -99,7 +99,7 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// Half a session costs less than a whole one, which must not count as a gain.
+// A session that ended early is cheaper than a whole one. It must not look like a saving.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
@@ -108,8 +108,8 @@ func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	}
 }
 
-// Each setting of the dial has other bounds. They hold at the usual price of reading; at a lower price, less
-// can be saved.
+// Each setting of spending has its own bounds. If cached tokens are cheaper than usual, magicctx can save less, so the
+// bounds are wider.
 func TestBoundsFollowTheDial(t *testing.T) {
 	for _, c := range []struct {
 		spending schema.Spending

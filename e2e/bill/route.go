@@ -10,23 +10,23 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A billed model has prices, and a route, which says how its provider caches.
+// A billed is a model with its prices and its route. The route says how the provider caches.
 type billed struct {
 	flag  string
 	route route.Route
-	// model is "provider/model". A scene can switch to other, a model with the same prices.
+	// model and other have the form "provider/model" and the same prices. A scene may switch from model to other.
 	model, other string
-	// OpenCode is told the same prices, in $ per million tokens.
+	// In $ per million tokens. OpenCode is configured with the same prices.
 	prices schema.Price
-	// share is the price of reading as a share of the input price, if not the usual one.
+	// share is the price of cached tokens as a share of the input price. 0 means usualReads.
 	share float64
-	// config returns OpenCode's configuration of the provider. If opencodetest has the model, config is nil.
+	// config returns OpenCode's configuration of the provider. If opencodetest configures the model, config is nil.
 	config func(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any
-	// If binds is true, the model thinks in every step, and binds its thinking to the prompt before the thinking.
+	// If binds is true, the model thinks in every step, and its thinking is bound.
 	binds bool
 }
 
-// The providers cache in different ways. Fresh tokens cost the same everywhere, so that the bills can be compared.
+// The providers cache in different ways, but the price of fresh tokens is the same, so the bills are comparable.
 var (
 	byAnthropic = billed{flag: "anthropic", route: route.Named("anthropic"), model: opencodetest.ClaudeModel, other: opencodetest.OtherClaudeModel, prices: prices}
 	byBinding   = billed{route: route.Named("anthropic"), model: opencodetest.BindingModel, other: opencodetest.OtherBindingModel, prices: prices, binds: true}
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// As with a gateway, magicctx can learn the route only from the model's id.
+// As with a gateway, the provider's name does not show the route, so magicctx must derive it from the model's id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )
@@ -52,7 +52,7 @@ func modelID(model string) string {
 	return id
 }
 
-// usualReads is the price of a token from the cache, as a share of the input price. Some models have 0.05 or 0.025.
+// usualReads is the usual price of cached tokens, as a share of the input price. Some models have 0.05 or 0.025.
 const usualReads = 0.1
 
 func (b billed) reading(share float64) billed {
@@ -77,7 +77,8 @@ func billedBy(flag string, binding bool) (billed, error) {
 	return billed{}, fmt.Errorf("-route is %q, want anthropic or openai", flag)
 }
 
-// For models without a fee for cache writes, the real catalogue names no price of writing, so openaiConfig names none.
+// If a model has no fee for cache writes, the real catalogue contains no price for them, so openaiConfig contains none,
+// either.
 func openaiConfig(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any {
 	model := func(name string) map[string]any {
 		return map[string]any{

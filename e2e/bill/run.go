@@ -22,7 +22,6 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A variant is one way to handle a limited window, for example OpenCode's own compaction.
 type variant struct {
 	name                          string
 	plugin, historian, compaction bool
@@ -33,7 +32,7 @@ var (
 	withCompaction   = variant{name: "OpenCode", compaction: true}
 	withMagicctx     = variant{name: "magicctx", plugin: true, historian: true}
 	withoutHistorian = variant{name: "without historian", plugin: true}
-	// unbounded sends every message with every request, and so shows the full cost.
+	// unbounded sends all messages with each request, in a window that is never full.
 	unbounded = variant{name: "unbounded", unbounded: true}
 
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
@@ -49,13 +48,13 @@ type run struct {
 	billed   billed
 	spending schema.Spending
 	product  stage.Product
-	// harness is OpenCode 1 or 2. source is the directory with the source of OpenCode 2.
+	// harness is OpenCode 1 or 2. source is the directory with OpenCode 2's source.
 	harness schema.Harness
 	source  string
 	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
-	// If traces is not empty, magicctx records the connection there for `magicctx-host replay`.
+	// If traces is set, magicctx records a trace for `magicctx-host replay` in this directory.
 	traces string
-	// If probes is true, the user returns to the needles after the last turn.
+	// If probes is true, the user asks about the needles after the last turn.
 	probes   bool
 	progress func(turn int, t tally)
 }
@@ -67,20 +66,18 @@ type result struct {
 	recalls  []recall
 	Turns    int // the number of turns in the story
 	tally
-	// lines are the lines that magicctx has delivered, and lineShare is their share of the bill. Both include
-	// the user's questions about the needles.
+	// lines counts magicctx's reminder lines, and lineShare is their share of the bill. Both include the probe.
 	lines     int
 	isProbed  bool
 	lineShare float64
 	causes    []schema.CauseCount
 	removals  []schema.Removal
-	// excess is the money that the best bust times would have saved. best are these times, as numbers of
-	// requests of the main conversation.
+	// excess is the money that busts at the best times would have saved. best are the request numbers of these times.
 	excess float64
 	best   []int
 }
 
-// If a turn ends because the prompt is too long, play counts the turn and continues. Any other failure ends the run.
+// If a turn ends because the prompt is too long, play continues with the next turn. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := r.scene.story(filepath.Join(r.root, "project"))
 	s.tools = script.OpenCode
@@ -107,7 +104,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. A refused request would end the session.
+		// OpenCode asks the provider to drop invalid thinking. If the provider refused it, the session would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -131,8 +128,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// If some requests had no pass, magicctx did not change them. Then the figures would be wrong, and causes
-// returns an error.
+// If a request reached the provider without a pass, magicctx did not change it, and the figures would be wrong. In that
+// case, causes returns an error.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {
@@ -176,7 +173,7 @@ func (r run) tell(ctx context.Context, oc agent.Agent, p *provider, s story, use
 			r.progress(turn, p.counted())
 		}
 	}
-	// A failed call is a mistake in the story, and makes its prompts shorter than intended.
+	// A failed call is a mistake in the story. It makes the prompts shorter than intended, so the run fails.
 	failed, err := oc.FailedCalls(ctx, session)
 	if err == nil && len(failed) > 0 {
 		err = errors.New(failed[0])
@@ -191,7 +188,7 @@ func (r run) model(turn int) string {
 	return r.billed.model
 }
 
-// The pause is longer than the provider keeps the prompt. It moves the provider's clock and the host's.
+// pause advances the clocks of provider and host by twice the cache life, so the cached prompt is gone.
 func (r run) pause(p *provider) error {
 	p.pause(2 * r.billed.route.Life)
 	next := r.clock() + ".next" // a rename, so that the host never reads a half-written number
@@ -201,10 +198,10 @@ func (r run) pause(p *provider) error {
 	return os.Rename(next, r.clock())
 }
 
-// The file holds the difference between the host's clock and the machine's clock.
+// The file contains the difference between the host's clock and the machine's clock, in ms.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// OpenCode 2 does not name the error, but shows the provider's text.
+// OpenCode 2 does not report the type of the error, only the provider's message.
 func isOverflow(err error) bool {
 	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }
@@ -244,8 +241,7 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	return options, nil
 }
 
-// untilSettled waits until no historian runs. Otherwise the machine's speed would decide which pass is the
-// first to show a new compartment.
+// Without this wait, the machine's speed would decide which pass is the first to show a new compartment.
 func untilSettled(ctx context.Context, user *stage.User) {
 	for ctx.Err() == nil {
 		status, err := user.Status(ctx)

@@ -11,21 +11,21 @@ import (
 type scene struct {
 	name  string
 	turns int
-	// OpenCode compacts when a step's prompt has reached Context - Output tokens.
+	// OpenCode compacts when the prompt reaches Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatios holds, for each setting of the dial, the largest bill of magicctx as a multiple of the bill
-	// with OpenCode's own compaction. The bills include answers and the historian's requests. If reading costs
-	// less than a tenth of the input price, magicctx may cost as much as OpenCode.
+	// maxRatios contains, for each setting of spending, the largest allowed bill, as a multiple of the bill with
+	// OpenCode's own compaction. Both bills include answers and the historian. If cached tokens cost less than usual,
+	// the method maxRatio returns 1 instead.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
-	// minKnown is the least share of the needles that the last prompt holds, or that arrive by themselves.
+	// minKnown is the smallest allowed share of needles that are in the last prompt or arrive in it.
 	minKnown float64
-	// In a mixed scene, some steps take 20 times the tokens of others.
+	// In a mixed scene, some steps have 20 times as many tokens as others.
 	isMixed bool
-	// If asks is true, a model with the tool asks for drops.
+	// If asks is true, and the model has ctx_reduce, the model asks to drop tags.
 	asks bool
-	// Before each turn in pauses, the user waits for longer than the provider keeps the prompt. From the turn
-	// switchAt on, another model answers; 0 means that the model never changes.
+	// Before each turn in pauses, the user waits until the provider's cache is gone. From turn switchAt on, another
+	// model answers. 0 means never.
 	pauses   []int
 	switchAt int
 	coldHead bool
@@ -62,14 +62,14 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 	return s.maxRatios[spending]
 }
 
-// The compaction of OpenCode 2 costs less than that of OpenCode 1: it keeps only 8,000 tokens of messages, with
-// cut outputs. The plugin sets no breakpoint after the head.
+// OpenCode 2's compaction keeps only 8,000 tokens of messages, with shortened outputs. So it is cheaper than OpenCode
+// 1's, and magicctx saves less. In OpenCode 2, the plugin sets no breakpoint after the head.
 func (s scene) ofVersion2() scene {
 	s.maxRatios, s.coldHead = ratios(1, 1, 1), true
 	return s
 }
 
-// Without magicctx, the model has no tool with which to ask for a drop.
+// Without magicctx, the model does not have ctx_reduce.
 func (s scene) alone() scene {
 	s.name, s.asks, s.maxRatios = "", false, nil
 	return s

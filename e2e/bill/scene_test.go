@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// A mixed story has the same average sizes as the other stories, so that the bills can be compared.
+// A mixed story has about the same average sizes as the other stories, so the bills are comparable.
 func TestMixedSizes(t *testing.T) {
 	s, err := scenesNamed("1m")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestMixedSizes(t *testing.T) {
 	}
 }
 
-// After a pause, and with another model, the next prompt finds nothing in the cache.
+// After a pause, and after a change of the model, nothing of the next prompt is cached.
 func TestPauseAndSwitchLoseTheCache(t *testing.T) {
 	r := run{scene: scene{switchAt: 2}, billed: byAnthropic, root: t.TempDir()}
 	p := newProvider(byAnthropic, testStory(), 64_000)

@@ -36,7 +36,7 @@ func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result
 	return res
 }
 
-// Three turns fill the window. Then OpenCode compacts, and the story continues.
+// After three turns the window is full, OpenCode compacts the session, and the story must continue.
 func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	suite.OnlyWithAll(t, "each scene of task bill goes on after compactions")
 	limits := opencodetest.Limits{Context: 30_000, Output: 8_192}
@@ -49,7 +49,7 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	}
 }
 
-// If the window is large enough, each request of magicctx extends the previous one.
+// If the window is never full, each request with magicctx must extend the previous request.
 func TestStoryWithMagicctx(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		t.Run(by.flag, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's own compaction keeps some thinking and puts a new summary before it, which makes this thinking
-// invalid. magicctx keeps no thinking after a message that it changes.
+// OpenCode's compaction puts a new summary before old thinking, which makes the thinking invalid. magicctx removes all
+// thinking after a message that it changes.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {
@@ -87,14 +87,14 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 	if res.Requests != smokeTurns*(calls+1) || len(res.Busts) != 0 {
 		t.Errorf("%d requests, busts %+v, want %d and none", res.Requests, res.Busts, smokeTurns*(calls+1))
 	}
-	// The last prompt holds the contents of all steps of the story. Apart from these, it holds only
-	// the system prompt, the tools and the tags.
+	// Besides the content of the story's steps, the last prompt contains only system prompt, tools and tags.
 	if res.Peak < 20_000 || res.Peak > 35_000 {
 		t.Errorf("the peak is %d tokens", res.Peak)
 	}
 }
 
-// The story fills the window several times. The historian summarises, nothing is lost, and a report shows the costs.
+// The story fills the window several times, and the historian summarises. No message is lost, and a report shows the
+// costs.
 func TestStoryWithHistorian(t *testing.T) {
 	suite.OnlyWithAll(t, "TestLongHistory (e2e) has such a session")
 	suite.Needs(t)

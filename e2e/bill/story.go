@@ -12,9 +12,9 @@ import (
 
 const calls = 5
 
-// internal/tokens counts these sizes. The system prompt and the tools have about 7 k. With them, the texts of
-// 60 turns, without calls and results, fill four fifths of a window of 64 k. A step with its call and result
-// has about 1.1 k.
+// Sizes in tokens, as internal/tokens counts them. System prompt and tools have about 7,000, and a step with its call
+// and result about 1,100. In 60 turns, the texts alone, with system prompt and tools, fill four fifths of a window of
+// 64,000.
 const (
 	promptTokens     = 110
 	stepTokens       = 85
@@ -25,8 +25,8 @@ const (
 // The lines of a call have about 3 KB.
 const linesPerCall = 42
 
-// In a mixed story, each number of lines and each factor for the length of a text is equally likely. The
-// averages are 45 lines and 1.1, close to those of the other stories.
+// In a mixed story, each entry is equally likely. The averages are 45 lines and a factor of 1.1, close to those of
+// other stories.
 var (
 	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
 	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}
@@ -41,7 +41,7 @@ type story struct {
 	tools   script.Tools
 }
 
-// The model asks for drops about every 13 steps, as in the traces of the repository.
+// The model asks to drop tags about every 13 steps, as in the traces of the repository.
 func (s story) asksAt(p place) bool { return s.asks && p.turn%2 == 0 && p.step == 2 }
 
 func (s story) lines(p place) int {
@@ -58,8 +58,7 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// Turns count from 1. The step is 0 after the user's prompt, then the number of the newest call, and done after
-// the answer.
+// Turns count from 1. step is 0 after the user's prompt, n after the n-th call, and done after the answer.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -81,8 +80,8 @@ func (s story) prompt(turn int) string {
 	return s.withNeedle(place{turn, 0}, fmt.Sprintf("Turn %d: ", turn)+prose(promptTokens, 1, turn))
 }
 
-// After a compaction OpenCode tells the model to continue, even if the turn is done. So OpenCode may ask for
-// one more answer.
+// After a compaction, OpenCode tells the model to continue, even if the turn is over. So it may ask for one more
+// answer.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:
@@ -93,8 +92,8 @@ func (s story) after(p place) answer {
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
 
-// Each turn reads its own file piece by piece, so that no two calls of a session are equal. Every third turn searches
-// for one piece. The search uses grep in the shell, because OpenCode's own grep tool downloads ripgrep.
+// Each turn reads its own file in parts, so no two calls of a session are equal. Every third turn searches for a part
+// with grep in the shell, because OpenCode's own grep tool would download ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
 		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(s.size(p, stepTokens), 3, p.turn*10+p.step)),

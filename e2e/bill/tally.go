@@ -9,18 +9,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These are opencodetest's prices of Claude models, in $ per million tokens.
+// opencodetest configures OpenCode with the same prices. They are in $ per million tokens.
 var prices = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 
 type tally struct {
-	// Requests counts all answered requests, and Summaries those among them that asked for a summary.
+	// Requests counts all answered requests, including those of Runs. Summaries counts those that asked for a summary.
 	Requests, Summaries int
-	// Requests also counts the requests of Runs.
-	Runs  []historianRun
-	Turns int
-	// Overflows counts the requests that were refused for their length, and Strangers those that do not fit the story.
+	Runs                []historianRun
+	Turns               int
+	// Overflows counts requests that were refused as too long. Strangers counts requests that contain no turn of the
+	// story.
 	Overflows, Strangers int
-	// Peak is the length of the longest prompt, even if the prompt was refused.
+	// Peak is the size of the longest prompt in tokens. It includes refused prompts.
 	Peak     int
 	Tokens   promptcache.Tokens
 	Busts    []bust
@@ -29,11 +29,11 @@ type tally struct {
 	delivered lineCount
 	prices    schema.Price       // the prices of the model, in $ per million tokens
 	cliff     route.Cliff        // from this size on, a prompt costs more than these prices
-	extra     promptcache.Tokens // the tokens that are charged in addition to Tokens, because of the cliff
+	extra     promptcache.Tokens // tokens that cost more because the prompt exceeded the cliff
 	last      []promptcache.Hash // the newest prompt of the main conversation
 }
 
-// A bust is a request of the main conversation that does not extend the previous one.
+// A bust is a request of the main conversation that does not extend the previous request.
 type bust struct {
 	// The conversation had reached Turn and Step.
 	Turn int `json:"turn"`
@@ -41,8 +41,7 @@ type bust struct {
 	// Kept is the length of the prompt's unchanged start in tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
-	// If Soft is true, the baseline stayed the same. If Cold is true, the provider did not read all of the
-	// baseline from its cache.
+	// Soft: the baseline did not change. Cold: the provider's cache did not contain all of the baseline.
 	Soft bool `json:"soft,omitempty"`
 	Cold bool `json:"cold,omitempty"`
 }
@@ -53,13 +52,12 @@ type historianRun struct {
 }
 
 type thinking struct {
-	// Sent counts the blocks in all requests of the main conversation, and Valid those that the model could
-	// still read. Made adds up, for each request, the blocks that the model had made by then. If no request
-	// left out a block, Sent equals Made.
+	// All three are sums over the requests of the main conversation. Sent: thinking blocks in the request. Valid: those
+	// that the model could still read. Made: blocks that the model had made before the request.
 	Sent, Valid, Made int
-	// Tainted counts the requests with a block that is invalid because something before it has changed.
+	// Tainted counts requests with a block that became invalid because the prompt before it changed.
 	Tainted int
-	// Lost counts the valid blocks that were left out without a bust.
+	// Lost counts valid blocks that a request left out without being a bust.
 	Lost int
 
 	made int // the number of blocks in the answers so far
@@ -67,7 +65,7 @@ type thinking struct {
 
 func (t thinking) invalid() int { return t.Sent - t.Valid }
 
-// valid returns the share of the sent blocks that the model could read, from 0 to 1.
+// valid returns the share of the sent blocks that were valid, from 0 to 1.
 func (t thinking) valid() float64 {
 	if t.Sent == 0 {
 		return 1
@@ -75,7 +73,7 @@ func (t thinking) valid() float64 {
 	return float64(t.Valid) / float64(t.Sent)
 }
 
-// kept returns the share of the made blocks that the model could still read, from 0 to 1, over all requests.
+// kept returns the share of the made blocks that were sent and valid, from 0 to 1.
 func (t thinking) kept() float64 {
 	if t.Made == 0 {
 		return 1
@@ -104,8 +102,8 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// The conversation had reached at. head is the number of blocks up to the end of the acknowledgement in
-// magicctx's head, or 0 without a head.
+// at is the place that the story has reached. head is the number of blocks up to the end of magicctx's head. If the
+// prompt has no head, it is 0.
 func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) (isBust bool) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))
@@ -115,7 +113,7 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		// After a pause or with another model, the cache has no part of the prompt.
+		// After a pause or a change of the model, nothing is cached. Such a bust does not count as cold.
 		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
 		isBust = true
@@ -172,7 +170,7 @@ func (t *tally) hitRate() float64 {
 	return 0
 }
 
-// bill leaves out the answers: except the summaries, they cost the same in all runs.
+// bill excludes the answers, which cost the same in all runs, except summaries.
 func (t *tally) bill() float64 {
 	prompts := t.Tokens.Add(t.extra)
 	prompts.Output = 0

@@ -7,8 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
-// The conversation has three requests. The first has no thinking. The second has one valid block. The
-// third has that block, and one that a change has invalidated.
+// Request 1 has no thinking block, request 2 has a valid block, and request 3 has this block and an invalid block.
 func TestThinkingIsCounted(t *testing.T) {
 	p := newProvider(byBinding, testStory(), scenes[0].limits.Context)
 	ask := func(turn int, found mockllm.ThinkingCheck, texts ...string) mockllm.Step {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A person should wait no longer than this for the report that the host does not answer. The command status waits 5 s
-// for the host. The command doctor waits 8 s: 5 s for the host, and 3 s for a program that prints its version.
+// explainLimit is far above the real waits. status waits 5 s for the host. doctor waits 5 s for the host, and 3 s for a
+// program that should print its version.
 const explainLimit = 20 * time.Second
 
 type told struct{ out, err string }
@@ -62,7 +62,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// status and doctor wait some time for a hanging program. So explained and the function do run in parallel.
+// status and doctor wait for a program that hangs. So meanwhile runs do at the same time.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -83,7 +83,7 @@ func (s *scene) findings() []doctor.Finding {
 	return report.Findings
 }
 
-// isWell asserts that status and doctor report no fault. The moved copy of a damaged database is not a fault.
+// isWell fails if status or doctor reports a fault. They may report that a damaged database was moved.
 func (s *scene) isWell() {
 	s.t.Helper()
 	status, err := s.user.Status(s.ctx)

@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// All faults happen one after the other in one OpenCode, which started without a fault. No fault depends on an
-// earlier one.
+// All faults happen in one OpenCode process, one after the other. Each fault works without the earlier ones.
 func TestFaults(t *testing.T) { testFaults(t, schema.HarnessOpenCode) }
 
 func TestPiFaults(t *testing.T) { testFaults(t, schema.HarnessPi) }
@@ -27,8 +26,8 @@ func testFaults(t *testing.T, h schema.Harness) {
 	s.isWell()
 }
 
-// The host is missing when OpenCode starts. The tools and commands then are those that the last host
-// registered. When the host appears, nothing of the fault remains.
+// When OpenCode starts, no host can be started. The shim registers the tools and commands that it remembers from the
+// last host. When a host can be started again, everything must work.
 func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
 
 func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }
@@ -38,7 +37,7 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	if h != schema.HarnessPi { // this loads the shim, which finds no host before the first prompt
+	if h != schema.HarnessPi { // OpenCode loads the shim before the first prompt, and the shim's first notice does not count
 		s.forgetNotices()
 	}
 	s.endures()
@@ -48,8 +47,7 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.recovers()
 }
 
-// Each shim reacts differently to these faults: a host that does not run, does not answer, has no store or a
-// new one, or cannot be reached. Without -all, only Pi plays the other faults.
+// The shims of OpenCode and Pi have different code for these faults. The other faults run in OpenCode only with -all.
 var inBoth = []string{
 	"crash at start", "missing", "hanging in the middle of its life", "locked by another host",
 	"corrupt in the middle of its life", "no place for the socket",

@@ -14,7 +14,7 @@ import (
 
 var (
 	product stage.Product
-	// The tests put the program switchHost in the place of the host.
+	// switchHost is the path of a program that the tests install instead of the host. It can play faults.
 	switchHost string
 )
 

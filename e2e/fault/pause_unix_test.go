@@ -26,8 +26,8 @@ func pause(t *testing.T, p *os.Process) (resume func()) {
 	return resume
 }
 
-// On a busy machine, a paused thread stops only when it is scheduled again, and could answer a call until then.
-// awaitStopped waits for all threads. Without a /proc directory, awaitStopped does not wait.
+// A paused thread stops only when it is scheduled again. On a busy machine, it might answer a call before that. So
+// awaitStopped waits for all threads. If the system has no /proc, awaitStopped returns at once.
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -37,7 +37,7 @@ func (s *scene) processFaults() {
 		must(s.t, err)
 		resume := pause(s.t, host)
 		s.suffers("the host did not answer in time")
-		// On a busy machine, the last thread of a process stops only when it is scheduled again. So this check
+		// On a busy machine, the last thread of the paused host may still run for a while and answer. So this check
 		// comes after the prompt.
 		s.explained("does not answer", "host: the running host does not answer")
 		resume()

@@ -40,7 +40,7 @@ type scene struct {
 	binary  string   // the value of MAGICCTX_HOST
 	env     []string // additional environment of OpenCode, as from the shell that started it
 	usual   time.Duration
-	// If isTagged is true, the session has messages that the host has seen.
+	// isTagged is true if the session contains messages that the host has seen.
 	isTagged  bool
 	isMounted bool
 
@@ -98,8 +98,8 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets the behaviour of the host's binary from its next start on. A shim may start the binary at any moment,
-// so be replaces the whole file at once.
+// be sets how the host behaves from its next start on. A shim may start the host at any moment, so be replaces the file
+// at once, by a rename.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"
@@ -139,7 +139,7 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// During the function do, no host runs, and the shim can start none.
+// While do runs, there is no host, and the shim cannot start one.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -213,7 +213,7 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	return ours[0], elapsed
 }
 
-// A user message that the host has seen begins with a tag, as in "§12§ ".
+// If the host has seen a user's message, the message begins with a tag, for example "§12§ ".
 const tag = "§"
 
 func (s *scene) works() {
@@ -228,12 +228,11 @@ func (s *scene) treatsInTime() {
 	}
 }
 
-// A prompt may take this time if the host does not answer: five times the sum of the deadline and a prompt's
-// usual time. A busy machine does not exceed the limit, but a call without a deadline does. shim-core tests the
-// exact waits (host.test.ts).
+// limit returns the longest allowed time for a prompt. It is generous, so a busy machine never exceeds it. It still
+// finds a call without a deadline. The unit tests in host.test.ts check the exact times.
 func (s *scene) limit() time.Duration { return 5 * (deadline + s.usual) }
 
-// treats asserts that the host has seen a prompt, and returns the turn's duration.
+// treats sends a prompt and fails if the host has not seen it. treats returns the duration of the turn.
 func (s *scene) treats() time.Duration {
 	s.t.Helper()
 	r, elapsed := s.prompt("Is all well?")
@@ -247,8 +246,8 @@ func (s *scene) treats() time.Duration {
 	return elapsed
 }
 
-// In spite of a fault, prompts reach the provider. All earlier changes by the host stay in place, and the new
-// message is as OpenCode wrote it. The user gets one notice, which contains each of the causes.
+// suffers sends prompts during a fault. They must reach the provider. Older messages must look as before, and the new
+// message as the user typed it. The user must get one notice, which names all causes.
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
@@ -293,8 +292,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// OpenCode sends the notice before the turn's answer, but over another connection, so told waits for the notice. A
-// notice that reports no trouble also waits until the previous notice has been on the screen for six seconds.
+// told waits for the notice, because OpenCode sends it over another connection than the answer. If the notice reports
+// no trouble, OpenCode shows it only six seconds after the one before.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
@@ -315,7 +314,7 @@ func (s *scene) told(causes ...string) {
 	s.t.Logf("told: %s", notices[0])
 }
 
-// The next prompt works as usual, and the user gets no notice.
+// After the fault, the next prompt must work as usual. The only notice is the one about the fault.
 func (s *scene) recovers() {
 	s.t.Helper()
 	s.works()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// socketFaults makes the socket's directory unusable. If the host finds another directory, the user notices
-// nothing; otherwise the user gets a notice.
+// socketFaults makes the directory of the socket unusable. If the host can use another directory, the user must notice
+// nothing. If it cannot, the user must get a notice.
 func (s *scene) socketFaults() {
 	runtime := filepath.Join(s.user.Home.Runtime, "magicctx")
 	temporary := filepath.Join(s.user.Home.Temp, "magicctx-"+strconv.Itoa(os.Getuid()))

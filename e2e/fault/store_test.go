@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The host cannot open its store. It still runs, and reports why it does nothing.
+// In all these faults, the host cannot open its store. It must still run, and report the reason.
 func (s *scene) storeFaults() {
 	path := file.PathIn(s.user.DataDir)
 
@@ -58,7 +58,7 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// The host repairs this fault when it finds it. So the first prompt after the fault works as usual.
+	// When the host finds this fault, it repairs the store. So the first prompt already works.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
@@ -76,9 +76,9 @@ func (s *scene) storeFaults() {
 	})
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
-		awaitQuiet(s.t, path) // a host that writes after the fault would repair it before doctor looks
-		// SQLite keeps pages in memory and could work without the file for a long time. After a write by
-		// another program, SQLite reads the pages again.
+		awaitQuiet(s.t, path) // wait, because a host that writes later would repair the damage before doctor looks
+		// SQLite caches pages in memory, so it might not notice the damage for a long time. A write by another program
+		// makes it read the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
 		for _, file := range []string{path, path + "-wal"} { // the newest pages are in the write-ahead log
 			corrupt(s.t, file)
@@ -99,14 +99,14 @@ func (s *scene) isDamaged() {
 	s.t.Error("doctor finds no damage")
 }
 
-// corrupt overwrites a file in place, because a host may have it open.
+// corrupt overwrites the file in place, because a host may have it open.
 func corrupt(t *testing.T, path string) {
 	t.Helper()
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
-// The harness reports an answer's usage only after its prompt has returned. awaitQuiet waits until nothing has
-// written to the database for a second.
+// After a prompt has returned, the harness still reports its usage. awaitQuiet waits until nothing has been written to
+// the database for a second.
 func awaitQuiet(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -153,8 +153,8 @@ func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
 	return stmt.ColumnInt(0)
 }
 
-// diskFaults need a separate file system, and are skipped if the test cannot mount one. The store's tests make
-// SQLite's calls fail with the same errors on each machine.
+// A full disk needs a file system of its own. If the test cannot mount one, the faults are skipped. The store's tests
+// simulate the same errors on each machine.
 func (s *scene) diskFaults() {
 	s.in("full", func() {
 		s.needsMount()
@@ -167,7 +167,7 @@ func (s *scene) diskFaults() {
 	})
 	s.in("read-only", func() {
 		s.needsMount()
-		// A file system cannot become read-only while a file is open for writing.
+		// A file system with a file open for writing cannot become read-only.
 		s.whileDown(func() { must(s.t, s.mount("-o", "remount,ro", s.user.DataDir)) })
 		s.suffers("read-only file system")
 		s.explained("read-only file system", "host: read-only file system", "permissions: "+s.user.DataDir+": read-only file system")
@@ -176,7 +176,7 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// The disk is the smallest that doctor accepts. If mounting fails, the faults that need a disk are skipped.
+// mountData mounts a disk of the smallest size that doctor accepts. If that fails, the faults of the disk are skipped.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))

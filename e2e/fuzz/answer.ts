@@ -7,12 +7,12 @@ import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
 import type { World } from "./world.ts"
 
-/** Stores the answer of the model piece by piece, as OpenCode does. */
+/** Writes the model's answer part by part, as OpenCode does. */
 export async function answer(world: World, row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
   const { session } = world
   const { info, parts } = row.message
   info.time.created = started
-  // The tools read the session, and need this answer in it. So the row is stored before the tools run.
+  // The tools read the session and look for this answer, so it must be stored before they run.
   session.rows.push(row)
   const add = (more: Partial<Part> & { type: string }): Part => {
     const part: Part = { id: world.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }
@@ -22,10 +22,10 @@ export async function answer(world: World, row: Row, kind: Kind, random: Random,
   }
   const time = () => ({ start: world.machine.now(), end: world.machine.now() })
   add({ type: "step-start" })
-  const said: Block[] = [] // the blocks as the model wrote them, because thinking is bound to these
+  const said: Block[] = [] // the blocks as the model wrote them; thinking is bound to them, even if the plugin changes them
   const shape = world.author.shape(kind, random)
   const running: Promise<void>[] = []
-  // OpenCode runs a call while the model is still writing. Pi runs all calls after the end of the answer.
+  // OpenCode runs a call while the model is still writing. Pi runs the calls after the end of the answer.
   const waiting: (() => Promise<void>)[] = []
   for (const piece of shape) {
     if (piece === "thinking" || piece === "redacted") {
@@ -102,12 +102,12 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
   proofs.forEach((block, i) => block.kind === "thinking" && world.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood && !world.isSystemRepeated && world.two?.isRead !== false }))
 }
 
-/** Runs a call as OpenCode does: in parallel with the other calls of the answer. */
+/** Runs a tool call. OpenCode runs all calls of an answer in parallel. */
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // In a fork, the host recognises an answer by its texts and its other calls. If an answer has neither, the fork loses
-  // the answer's thinking (-seed 710001).
+  // Here, the provider itself runs the call. The answer must also have a text: in a fork, the host recognises an answer
+  // by its texts and other calls. If it had neither, the fork would lose the answer's thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()

@@ -41,8 +41,7 @@ export class Author {
   }
 
   /**
-   * With this probability, returns a beginning that looks like a tag, mostly one that the model has seen. Otherwise
-   * returns "".
+   * With the given probability, returns a start for a text that looks like a tag, mostly a tag that the model has seen.
    */
   lead(random: Random, probability: number): string {
     if (!random.chance(probability)) return ""
@@ -52,7 +51,7 @@ export class Author {
     return random.weighted({ exact: 6, twice: 1, imitation: 1, unknown: 1 }) === "exact" ? `§${tag}§ ` : random.pick([`§${tag}§ §${tag}§ `, `§${tag}§`, `§${tag}">§${tag}§ `, `§${tag + 5000}§ `])
   }
 
-  /** If mustReduce is set, the model always asks for a drop. Without canReduce, it never does. */
+  /** With mustReduce, the model always asks for a drop. Without canReduce, it never does. */
   call(random: Random, mustReduce: boolean, canReduce: boolean): { tool: string; input: Record<string, unknown> } {
     const file = `/project/src/${random.pick(["main", "store", "wire", "pass", "rule", "text"])}${random.int(1, 4)}.ts`
     if (mustReduce && this.visibleTags().length > 0) return { tool: "ctx_reduce", input: { drop: String(Math.max(...this.visibleTags())) } }

@@ -8,7 +8,7 @@ import { minute, type World } from "./world.ts"
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
-/** In Pi nothing is pruned, no message changes, and the user goes back and forth in the tree of the session. */
+/** In Pi, outputs are not pruned and messages do not change. The user moves in the tree of the session instead. */
 const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 
 export async function between(world: World, random: Random): Promise<void> {
@@ -56,7 +56,7 @@ export async function common(world: World, what: "nothing" | "unsavedTag" | "for
       world.session.agent = world.session.agent === "plan" ? "build" : "plan"
       return
     case "reload":
-      if (world.isUnheard) return // otherwise nobody would know which prompt the answer is for (-seed 730036)
+      if (world.isUnheard) return // without the answer's end, nobody would know its prompt (-seed 730036)
       await new Promise((done) => setTimeout(done, 50)) // until the host has read the event of the last answer (-seed 720237)
       await world.plugin.dispose()
       await world.plugin.load(world.server)
@@ -73,7 +73,7 @@ export async function common(world: World, what: "nothing" | "unsavedTag" | "for
   }
 }
 
-/** The text of an aborted answer is stored only now. */
+/** OpenCode stores the text of an aborted answer late. */
 function late(world: World, random: Random): void {
   const aborted = world.session.rows.filter(({ message: { info } }) => info.error?.name === "MessageAbortedError")
   if (aborted.length === 0) return
@@ -98,7 +98,7 @@ function foreign(world: World, random: Random): void {
   world.plugin.updated(row)
 }
 
-/** The user goes to an older message, which begins a branch, or to the other branch. */
+/** The user goes back to an older message and starts a branch, or returns to the other branch. */
 async function tree(world: World, random: Random): Promise<void> {
   const { session } = world
   const { rows, branch } = session
@@ -110,7 +110,7 @@ async function tree(world: World, random: Random): Promise<void> {
   await (world.plugin as PiPlugin).moved(session)
 }
 
-/** The user runs a command, and shows its output to the model or withholds it. */
+/** The user runs a shell command. Its output is either shown to the model or withheld from it. */
 function command(world: World, random: Random): void {
   const message = userMessage(world.session, world.ids, world.machine)
   const text = prose(random, random.pick([50, 1000, 6000]))
@@ -120,7 +120,7 @@ function command(world: World, random: Random): void {
   world.session.rows.push(new Row(message))
 }
 
-/** The user runs OpenCode's compaction. It keeps the newest turns, or none. */
+/** The user runs OpenCode's compaction, which keeps the newest turns or no turn. */
 async function compact(world: World, random: Random): Promise<void> {
   const { session } = world
   const visible = session.visible()
@@ -147,20 +147,20 @@ async function compact(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Takes back the newest turns. Their rows are deleted at once, although OpenCode deletes them with the next prompt. */
+/** Removes the newest turns at once. The real OpenCode removes the rows with the next prompt. */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
   if (users.length < 2) return
-  // Mostly, a few of the newest turns are reverted, sometimes any number of them.
+  // In most cases, only up to three turns are removed.
   const back = random.chance(0.6) ? random.int(1, Math.min(3, users.length - 1)) : random.int(1, users.length - 1)
   for (const row of rows.splice(users.at(-back)!)) world.plugin.tell("message.removed", { sessionID: world.session.id, messageID: row.id })
   if (world.two) renew(world)
 }
 
 /**
- * While nothing can be stored, the host gives tags and the model names one of them. Then the host dies, and the user
- * reverts the turn.
+ * The database is locked, so the host cannot store the tags that it gives, and the model uses one of them. Then the
+ * host is killed, and the user reverts the turn.
  */
 async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true
@@ -185,9 +185,9 @@ export async function fork(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.created", { sessionID: copy.id, info: { ...world.sessionInfo(copy), title: "a session (fork #1)" } })
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
-  world.refusals.clear() // no event tells the host that the copy's newest prompt was refused in the original (-seed 6021)
-  // A real user forks only after the event of the original's last answer has reached the host. Without this
-  // pause the fork could come first, because the host does not order the calls of two sessions (-seed 100211).
+  world.refusals.clear() // no event tells the host of the copy that its newest prompt was refused in the original (-seed 6021)
+  // A real user forks only after the host has got the event of the last answer. The host does not order calls of two
+  // sessions, so without this pause the fork could come first (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
@@ -200,7 +200,7 @@ async function flush(world: World): Promise<void> {
   world.judge.happened.flush = true // if the flush did not arrive, this does no harm
 }
 
-/** Prunes old outputs, as OpenCode does if the user has switched pruning on: all of them, some, or the empty ones. */
+/** Prunes old outputs, as OpenCode does if the user has switched pruning on. */
 function prune(world: World, random: Random): void {
   const old = world.session.rows.slice(0, Math.floor(world.session.rows.length / 2))
   const which = random.weighted({ all: 4, some: 3, empty: 3 })

@@ -14,7 +14,8 @@ const weights = {
 
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
-  // The beta does not report the times of a fork's messages, so the host does not recognise a fork as a copy.
+  // The beta does not report the times of messages. So the host recognises no fork, and a reloaded plugin no old
+  // message.
   const what = random.weighted(two.isBeta ? { ...weights, fork: 0, reload: 0 } : weights) // on the beta, a new instance learns nothing of older messages
   if (what !== "nothing") world.note(what)
   switch (what) {
@@ -64,7 +65,7 @@ export async function between2(world: World, two: OpenCode2, random: Random): Pr
   }
 }
 
-/** Adds a message that nobody has typed, in the role of the user or of the system. */
+/** Adds a message that nobody has typed, with the role user or system. */
 export function add(world: World, kind: string, text: string): Row {
   const message = userMessage(world.session, world.ids, world.machine)
   message.info.kind = kind
@@ -74,7 +75,7 @@ export function add(world: World, kind: string, text: string): Row {
   return row
 }
 
-/** OpenCode ends the calls that an interrupted turn has left. */
+/** If a turn was interrupted, OpenCode ends its running calls with an error. */
 export function settle({ rows }: Session): void {
   for (const row of rows) {
     for (const { state } of row.message.parts) {
@@ -85,12 +86,12 @@ export function settle({ rows }: Session): void {
   }
 }
 
-/** Some of the instructions of OpenCode's context change with time. */
+/** The part of OpenCode's instructions that changes with time. */
 export function instructions(world: World): string {
   return `Today's date: ${new Date(world.machine.now()).toDateString()}\nInstructions from: AGENTS.md, version ${world.instructions}`
 }
 
-/** Tells the model about changed instructions, as OpenCode does before a step. */
+/** If the instructions have changed, OpenCode tells the model before a step. */
 export function update(world: World, random: Random): void {
   const { session } = world
   const now = instructions(world)
@@ -103,18 +104,18 @@ export function update(world: World, random: Random): void {
   if (last.message.info.role === "user" && random.chance(0.5)) rows.splice(-2, 2, rows.at(-1)!, last)
 }
 
-/** After a compaction and after a revert, OpenCode renders the instructions again. */
+/** After a compaction or a revert, OpenCode renders the instructions again. */
 export function renew(world: World): void {
   const { session } = world
   session.baseline = session.told = instructions(world)
 }
 
-/** The plan plugin of OpenCode puts a reminder into the array of a request, and then stores it as a message. */
+/** OpenCode's plan plugin adds a reminder to the array of a request, and later stores it as a message. */
 export function remind(world: World): Row {
   return add(world, "plugin", planReminder)
 }
 
-/** OpenCode compacts the session, with the plugin's summary or with its own. */
+/** OpenCode compacts the session. The summary comes from the plugin or from OpenCode. */
 export async function compact(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
   const visible = session.visible()
@@ -131,14 +132,14 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** The request that keeps the cached prefix warm must begin with the last request. */
+/** Sends a request that keeps the cached prefix alive. It must begin with the last request. */
 async function warm(world: World, two: OpenCode2): Promise<void> {
   if (world.session.rows.length === 0) return
   const { turns, raw, system } = await two.warm(world.session)
   world.judge.warm(chainOf({ system, turns }), raw, world.session.model)
 }
 
-/** The user interrupts a turn at once, and types another prompt. */
+/** The user interrupts a turn at once and sends another prompt. */
 function abandon(world: World, two: OpenCode2, random: Random): void {
   settle(world.session)
   const message = userMessage(world.session, world.ids, world.machine)

@@ -2,11 +2,11 @@ import type { Pass } from "./journal.ts"
 import { before, shared, type Block, type Chain, type Turn } from "./provider.ts"
 import { excerpt, outline } from "./rules.ts"
 
-/** Thinking is bound to the digest of the prompt before the block, and to the request that it answered. */
+/** What a thinking block is bound to: the prompt before it (digest), in the request that it answered (chain). */
 export interface Bound {
   digest: bigint
   chain: Chain
-  /** The same digest for the raw array. It shows whether OpenCode itself has invalidated the thinking. */
+  /** The digest of the same place in the raw array. If it has changed, OpenCode itself has invalidated the thinking. */
   rawDigest: bigint
   /** Whether the host knows about the request. */
   isKnown: boolean
@@ -24,14 +24,14 @@ export interface BoundRequest {
   hasGood: boolean
   isReloaded: boolean
   hasLostDatabase: boolean
-  /** Whether a message was ever sent, by this session or by its original. */
+  /** Whether this session or its original has ever sent the message. */
   wasSent: (message: string) => boolean
   isInLast: (message: string) => boolean
 }
 
-/** The provider of a binding model checks each thinking block against the prompt before it. */
+/** Checks thinking as a provider with bound thinking does: each block against the prompt before it. */
 export class Bindings {
-  /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
+  /** What each thinking block is bound to, by signature. All sessions of a world share the map. */
   private readonly bound: Map<string, Bound>
   private readonly lost = new Set<string>()
   private readonly report: (rule: string, detail: string) => void
@@ -41,17 +41,14 @@ export class Bindings {
     this.report = report
   }
 
-  /**
-   * Records that the host's database is gone. If the binding of a message is not stored, the host treats the message's
-   * thinking as lost.
-   */
+  /** Records that the host's database is gone. Thinking whose binding it does not contain is lost for the host. */
   databaseLost(): void {
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 
   /**
-   * If the original of a copy has lost thinking, the copy does not send it, even if the prompt before the thinking is
-   * the old one again. For example, the original had switched to another agent and so lost all thinking (-seed 100167).
+   * Thinking that the original has lost stays lost in its copy. For example, the original has switched to another agent
+   * and back, so the prompt before the thinking is again the right one (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)
@@ -73,8 +70,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // OpenCode itself may invalidate thinking, for example when a reminder moves to another message. Only the
-      // host could repair that.
+      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. If the host has
+      // no part in the request, this is no error of the shim.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -88,20 +85,19 @@ export class Bindings {
   }
 
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest
-    // answer has thinking, its removal changes no part of the last request. So this pass is not a bust.
+    // After a change of the model or the agent, the host removes all thinking. If only the newest answer has thinking,
+    // this changes no block of the last request, so it is no bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork has no wire before its first pass. Under pressure, this pass drops content that the original has
-    // sent, and the journal does not call that a bust (-seed 200461).
+    // A fork's first pass may drop content under pressure. The fork itself has sent nothing before, so the journal does
+    // not call the pass a bust (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
-    // The first request after the loss of the database may be sent with a repeated system prompt. Its answer is
-    // then bound to a prompt that the host does not know (-seed 3001).
+    // The first request after the loss of the database may contain an old system prompt, which the shim repeats. The
+    // host does not know that prompt, to which the answer is then bound (-seed 3001).
     const isAfterLoss = hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lost.has(block.signature)) continue
-        // Whether a later block of an answer is valid depends on the blocks before it. So only the first block
-        // is checked.
+        // Only the first block of an answer is checked. Whether a later block is valid depends on the blocks before it.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
         if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && !isAfterLoss && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
@@ -112,11 +108,12 @@ export class Bindings {
 }
 
 /**
- * A newly loaded shim has no patches. Without a host it can only send OpenCode's own array, whose thinking is bound to
- * the prompts that were sent before. The same holds for the first request of a fork (-seed 5000005). Messages may come
- * back with their branch while there is no host. Then the shim does not have their patches: the host made it forget
- * them when the messages disappeared (-seed 740017). In a fork, only the original may have sent the returning messages
- * (-seed 3400002 in Pi).
+ * Without a host, there are cases in which the shim cannot know that thinking is invalid:
+ *
+ * A newly loaded shim has no patches, so it sends OpenCode's own array. The thinking in it is bound to the prompts that
+ * were really sent. The first request of a fork has the same problem (-seed 5000005). If messages come back with their
+ * branch, the shim has no patches for them, because the host made it forget them when they disappeared (-seed 740017).
+ * In a fork, perhaps only the original has sent these messages (-seed 3400002 in Pi).
  */
 function mayNotKnow({ chain, outcome, isReloaded, isCopy, hasGood, wasSent, isInLast }: BoundRequest): boolean {
   const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !isInLast(block.message))

@@ -1,7 +1,4 @@
-/**
- * The driver of the fuzzer and the fake of OpenCode 2 use this part of Bun's SQLite. The project has only Node's types,
- * so it is declared here.
- */
+/** The part of Bun's SQLite that the fuzzer and the fake OpenCode 2 use. The project has only the types of Node. */
 declare module "bun:sqlite" {
   export class Statement {
     all(...values: (string | number)[]): Record<string, unknown>[]

@@ -6,7 +6,7 @@ export const troubles = { none: 93.1, killHost: 2, killBridge: 1, killBoth: 0.8,
 export type Trouble = keyof typeof troubles
 
 export interface Disturbance {
-  /** For an outage, the host is missing for this number of requests. */
+  /** The number of requests without a host. 0 means that the disturbance is no outage. */
   outage: number
   /** Ends the disturbance, unless it is an outage. */
   end(): void

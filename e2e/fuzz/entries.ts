@@ -3,9 +3,9 @@ import type { Model } from "./provider.ts"
 import { note } from "./rules.ts"
 
 /**
- * The array that OpenCode 2 makes from its stored messages, and the way back. The world and the judge know only the
- * messages of OpenCode 1. Each part of an entry names its part of OpenCode 1 in its metadata, which the shim keeps and
- * never sends.
+ * Translates between the messages of OpenCode 1, which the world and the judge use, and the entries of OpenCode 2. In
+ * its metadata, each part of an entry contains the id of its OpenCode 1 part. The shim must keep this metadata, and
+ * never sends it.
  */
 
 export class Entry {
@@ -41,13 +41,13 @@ export interface EntryPart {
 }
 
 
-/** An array before the hook, with its entries and the message of each entry. */
+/** An array before the hook, and for each entry the message that it was made from. */
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
-  /** The first entry of each message. The results of an answer's calls are separate entries. */
+  /** The first entry of each message. The result of a call is an entry of its own. */
   first: Map<Message, Entry>
-  /** The key by which the shim must name each message. */
+  /** The key that the shim must use for each message. */
   keys: Map<string, string>
 }
 
@@ -76,13 +76,13 @@ function unused(name: string, taken: Set<string>): string {
   return found
 }
 
-/** The words with which OpenCode 2 begins the summary of a compaction. */
+/** Writes the summary of a compaction as OpenCode 2 does. */
 export function checkpoint(summary: string, recent: string): string {
   const end = recent ? `\n\n<recent-context>\n${recent}\n</recent-context>` : ""
   return `<conversation-checkpoint>\nThe following is a summary and serialized record of earlier conversation.\n\n<summary>\n${summary}\n</summary>${end}\n</conversation-checkpoint>`
 }
 
-/** An answer has an entry for itself, and one for each result. */
+/** An answer becomes one entry, and each result of its calls another. */
 function entriesOf({ info, parts }: Message, model: Model, isBeta: boolean): Entry[] {
   const { id } = info
   if (info.kind === "limit") return [new Entry({ role: "assistant", content: parts.map(textOf) })]
@@ -145,10 +145,10 @@ function answerOf(id: string, { info, parts }: Message, model: Model): Entry[] {
   return [new Entry({ id, role: "assistant", content }), ...results]
 }
 
-/** The separator between the message of a failure and the output that came before it. */
+/** Separates a call's error message from the output that the call had written before it failed. */
 const before = "\nbefore it: "
 
-/** The result of a call in one of OpenCode's forms; undefined if the call has not ended. */
+/** The result of a call, in one of OpenCode's forms. It is undefined while the call is running. */
 function resultOf({ state, form }: Part): EntryPart["result"] | undefined {
   const { status, output = "", error = "" } = state!
   if (status === "error") {
@@ -168,7 +168,7 @@ function resultOf({ state, form }: Part): EntryPart["result"] | undefined {
   return { type: "text", value: output }
 }
 
-/** The failure of a call that had already written something. */
+/** Joins the error message and the output of a failed call. */
 export const failed = (message: string, partial: string): string => (partial ? message + before + partial : message)
 
 export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): string {
@@ -186,7 +186,7 @@ export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): stri
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** An array after the hook, for which the array before the hook is needed. */
+/** An array after the hook, translated with the help of the array before it. */
 export interface Wire {
   messages: Message[]
   owners: Map<Entry, string>
@@ -227,7 +227,7 @@ export function read(wire: readonly Entry[], raw: Raw): Wire {
   return { messages, owners }
 }
 
-/** Converts an array to the steps that the shim sends, in the form that e2e/judge reads. */
+/** Converts an array to the shim's steps, which e2e/judge reads. */
 export function stepsOf(entries: readonly Entry[], owner: (entry: Entry) => string, raw: Raw, asked: { provider: string; id: string }): unknown[] {
   const infos = new Map([...raw.first.keys()].map(({ info }) => [info.id, info]))
   const steps: { id: string; info: object; message: Entry; results?: Entry[] }[] = []
@@ -248,14 +248,15 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()
   return entry.content.flatMap((part, i): Part | Part[] => {
-    // A patch that replaces a whole part removes its origin. Then the other parts keep their places.
+    // A patch that replaces a whole part removes the part's origin. If the number of parts is the same, the part at the
+    // same index is taken.
     const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
     const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
     const was = source.parts.find(({ id }) => id === origin)
     if (origin) used.add(origin)
     if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
     if (part.type === "text") return { ...was, type: "text", text: part.text! }
-    // The result is another entry. Without it, the call has not ended.
+    // The result is a separate entry, so the call has none yet.
     if (part.providerExecuted) return part.type === "tool-result" ? [] : was
     if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
     return was

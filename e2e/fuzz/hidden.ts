@@ -11,7 +11,7 @@ interface HiddenSession {
   ended: () => void
 }
 
-/** The sessions of hidden agents. The plugin makes them, and must remove them. */
+/** The sessions that the plugin creates for hidden agents, and must remove. */
 export class Hidden {
   private readonly sessions = new Map<string, HiddenSession>()
   private readonly opencode: OpenCode2

@@ -2,7 +2,7 @@ import { Bindings, show, type Bound } from "./bindings.ts"
 import { checkSize, Journal, type Facts, type Happenings, type Pass, type Sizes } from "./journal.ts"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
-import { bytesOf, chainOf, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
+import { chainOf, promptBytes, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
 import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
@@ -15,7 +15,7 @@ interface Kept {
   bytes: number
 }
 
-/** A request that the host knows about: its answer was applied and is in the journal. */
+/** A request that the host knows completely: the shim applied the pass's answer, and the pass is in the journal. */
 interface Good {
   chain: Chain
   raw: readonly Turn[]
@@ -29,12 +29,12 @@ interface Good {
 
 export interface Attempt {
   raw: Message[]
-  /** Two versions of a message mean two states of it. */
+  /** One version per message. A message that changes gets another version. */
   versions: string[]
   wire: Message[]
   /** The two requests that the harness would make. */
   turns: { raw: Turn[]; wire: Turn[] }
-  /** The two arrays as the real converters read them; undefined if they cannot read them. */
+  /** The arrays in the form that the real converters read. Undefined if they cannot read this harness's arrays. */
   real?: RealArrays | undefined
   system: string
   /** Whether the system prompt is the harness's own. */
@@ -56,32 +56,29 @@ export interface Verdict extends Sizes {
 export interface Habits {
   key(message: string): string
   window(model: Model): number
-  /** Whether a message with no content left disappears from the array. */
+  /** Whether the harness removes a message that has no content. */
   leaves: boolean
   /** Whether the harness asks for the system prompt before the pass, as Pi does. */
   asksFirst: boolean
-  /** Whether the array lacks the proofs of another model's thinking, as in OpenCode 2. */
+  /** Whether the harness removes the proofs of another model's thinking, as OpenCode 2 does. */
   removesProofs: boolean
-  /** Whether the harness leaves the whole message out of a request. */
+  /** Whether the harness leaves this message out of each request. */
   hides(message: Message): boolean
 }
 
-/** The real converters judge every pass with a bust, and one of every 20 other passes. */
+/** The real converters check each pass with a bust, and every 20th of the other passes. */
 const sampled = 20
 
 export class Judge {
   private good: Good | undefined
-  /**
-   * How each message was last sent. In Pi a branch can disappear and come back, so this includes messages that are now
-   * in neither the array nor the head.
-   */
+  /** How each message was last sent. It includes messages that are gone, because in Pi a branch can come back. */
   private readonly sent = new Map<string, Kept>()
   /**
-   * The messages that each head has replaced, by the head's texts. If a branch comes back, the array may have messages
-   * that the last array did not have.
+   * For each head, by its texts, the messages that it has replaced so far. In Pi, a branch can come back, and with it
+   * messages that the last array did not contain.
    */
-  private readonly stoodFor = new Map<string, Set<string>>()
-  /** Busts that the host has stored, although their answer never reached the shim. */
+  private readonly stoodFor = new Map<string, { covered: Set<string>; bytes: number }>()
+  /** Passes in the host's journal since the last good request. Their answers may not have reached the shim. */
   private pending: Pass[] = []
   private readonly journal: Journal
   private readonly stored: Stored
@@ -93,17 +90,14 @@ export class Judge {
   private readonly report: (rule: string, detail: string) => void
   private readonly scale: number
   private passes = 0
-  /** Whether messages were changed after they had been sent, while the journal could not be written. */
+  /** Whether sent messages have changed while the host could not write its journal. */
   private isUnrecorded = false
   /**
-   * The newest request that the host knows only in part: its pass could not be stored, or its answer came too late.
-   * This request may be the reason for the next bust. A good request makes halfKnown undefined.
+   * The newest request that the host knows only in part: its pass was not stored, or its answer came too late. It may
+   * explain the next bust.
    */
   private halfKnown: Pick<Good, "raw" | "rows"> | undefined
-  /**
-   * The digest of the newest request's system prompt, if the journal has no line for the request. A good request resets
-   * it.
-   */
+  /** If the newest request has no row in the journal, the digest of its system prompt. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private isMeasured = false
@@ -112,9 +106,11 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** For a copy: how its original, or the original's original, last sent each message. */
+  /** If the session is a copy: how its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
-  /** The size of the head that the original had sent. */
+  /** If the session is a copy: the messages that its original, or an original of that, has ever sent. */
+  private readonly sentByAny = new Set<string>()
+  /** The size in bytes of the head that the original has sent. */
   private forkedHeadBytes = 0
   private readonly habits: Habits
 
@@ -137,11 +133,12 @@ export class Judge {
     return Math.max(this.stored.tags(), ...this.tags.keys())
   }
 
-  /** Without the host's database, its decisions are forgotten, and its tags start again from 1. */
+  /** The host's database is gone: the host knows no earlier decision, and counts tags from 1 again. */
   databaseLost(): void {
     this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
     this.sentByOriginal.clear()
+    this.sentByAny.clear()
     this.pending = []
     this.journal.lost()
     this.isUnrecorded = false
@@ -150,8 +147,8 @@ export class Judge {
   }
 
   /**
-   * This session is a copy of another, and the content dropped there stays dropped here. Copied maps the other
-   * session's messages to ours.
+   * This session is a copy of the session of `other`, so content that was dropped there stays dropped. copied maps the
+   * original's messages to the copy's.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
     this.bindings.inherit(other.bindings)
@@ -159,34 +156,34 @@ export class Judge {
     for (const [theirs, ours] of copied) {
       const kept = other.sent.get(theirs) ?? other.sentByOriginal.get(theirs)
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
+      if (other.sent.has(theirs) || other.sentByAny.has(theirs)) this.sentByAny.add(ours)
     }
-    // A compaction may hide messages from a copy, and a fork of the copy may show them. Then most of the fork's
-    // messages are known from the first session, and the fork begins with its edits (-seed 3916047).
-    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByOriginal.has(id))
+    // If a copy was compacted, its fork may show messages that only the first session has sent. The fork then begins
+    // with the edits of the first session (-seed 3916047, and -seed 3925304 with two sessions between).
+    const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByAny.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
-    // The copy gets the head only if it has all messages that the head stands for, including a pinned prompt (-seed
-    // 2091).
+    // The copy gets the head only if it has all messages that the head replaces, also a pinned prompt (-seed 2091).
     const { covered } = other.good.head
     const through = covered.size > 0 ? other.stored.head()?.through_key : undefined
     const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.habits.key(id) === through))
     this.forkedHeadBytes = hasHead ? other.good.headBytes : 0
     const versions = new Map(other.session.rows.map(({ id, version }) => [id, String(version)]))
     for (const [theirs, ours] of copied) {
-      // Content that a message got after the original's newest request was never sent, for example a late text (-seed
-      // 4122).
+      // A message may have changed after the original's newest request, for example by a late text. The new content was
+      // never sent (-seed 4122).
       if (!covered.has(theirs) && other.good.rows.get(theirs)?.raw.split(" ")[0] !== versions.get(theirs)) continue
       const kept = hasHead || !covered.has(theirs) ? other.good.rows.get(theirs) : undefined
       if (kept) this.forkedFrom.set(ours, kept)
     }
   }
 
-  /** The beginning of the head in the newest request; undefined if the shim may have another one. */
+  /** The first text of the head in the newest request. Undefined if the shim may have another head. */
   get baseline(): string | undefined {
     return this.isNewestGood && !this.happened.reloaded ? this.good?.head.texts[0] : undefined
   }
 
-  /** A request outside the conversation that keeps the cached prefix warm must begin with the last request. */
+  /** Checks a request that keeps the cached prefix alive: it must begin with the last request. */
   warm(chain: Chain, raw: readonly Turn[], model: Model): void {
     const { good } = this
     if (!good || !this.isNewestGood || this.happened.reloaded || model !== good.model || !stands(good.raw, raw)) return
@@ -194,7 +191,7 @@ export class Judge {
     if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
   }
 
-  /** The request that was judged last, for a person to look at. */
+  /** The newest judged request. A dump for a person shows it. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {
@@ -202,17 +199,17 @@ export class Judge {
     const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // In Pi the host is asked for the system prompt first. If a request is sent without the host's system
-    // prompt, the host does not know the request.
+    // Pi asks the host for the system prompt first. If the harness's own system prompt was sent, the host did not know
+    // of the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi and OpenCode 2, a message without content also disappears. The head does not cover this message, so
-    // edits must explain it.
+    // In Pi and OpenCode 2, a message may be missing because it has no content left. The head does not cover it, so an
+    // edit must explain it.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
-      // A revert may remove the newest message that the head covers while no host runs. Then the shim keeps the
-      // head for the remaining messages (-seed 720002).
+      // If a revert removes the newest covered message while no host runs, the shim still sends the head for the other
+      // covered messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
@@ -223,14 +220,16 @@ export class Judge {
     const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
     const headless = tokensOf(this.expectedBytes(rawTurns, rows, chain, false), this.scale)
     const copied = tokensOf(this.expectedBytes(rawTurns, rows, chain, true, true), this.scale)
-    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+    const returned = this.returnedBytes(rawTurns, rows, chain).map((bytes) => tokensOf(bytes, this.scale))
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, headless, copied, returned, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
 
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
     this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
     this.heads(front, raw, isGood)
     this.compare([], prompt(raw, wire, (tag) => tag > 0 && tag <= this.given()))
-    // Without its database the host starts from nothing, but the shim may still apply the old host's answers.
+    // After the loss of its database, the host begins anew. Until the first good request, the shim may still apply the
+    // old host's patches.
     if (isGood && this.isForgetful) {
       this.isForgetful = false
       this.tags.clear()
@@ -243,20 +242,19 @@ export class Judge {
     else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
-    // If the shim has repeated or lost a pass, a further pass may have decided something. Then the pressure is
-    // not checked. Until an answer has reported a usage, the host does not know the size of the system prompt
-    // (-seed 740115).
+    // If the shim has repeated or lost a pass, a second pass may have decided something, so the size is not checked.
+    // Until the first usage, the host does not know the size of the system prompt (-seed 740115).
     this.isMeasured ||= raw.some(({ info: { tokens } }) => tokens && tokens.input + tokens.cache.read + tokens.cache.write > 0)
     if (passes.length === 1 && this.pending.length === 0 && isGood && this.isMeasured) checkSize(passes[0]!, verdict, this.circumstances(model))
     if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
 
     this.isNewestGood = isGood
     this.pending.push(...passes)
-    // The host may forget decisions that it could not store before the next pass.
+    // If the pass was not stored, the host may forget what it decided about new thinking.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.bindings.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
-      this.stoodFor.set(front.texts.join(), new Set([...this.stands(front), ...front.covered]))
+      this.stoodFor.set(front.texts.join(), { covered: new Set([...this.stands(front), ...front.covered]), bytes: headBytes })
       this.good = { chain, raw: rawTurns, model, rows, head: front, headBytes, isBare: attempt.isBare, at: this.machine.now() }
       this.pending = []
       this.forkedFrom = undefined
@@ -281,33 +279,41 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and new messages raw. In Pi, a message that
-   * comes back with its branch keeps its edits (-seed 2116), and the head still replaces the messages that it has
-   * covered (-seed 750049). Without the head, these messages are also sent. A fork begins with the original's edits. So
-   * a message that the fork has not sent yet is sent as the original last sent it: in the first request (-seed 900057),
-   * if the fork loses its head (-seed 5000375), or if the message comes back with its branch (-seed 6000355). But a
-   * summary by the harness may have hidden the message when the session was forked. Then the host has no edits for it
+   * The size of the prompt if each message were sent as it was last sent, and each new message unchanged. In Pi, a
+   * message that comes back with its branch has its old edits (-seed 2116), and the head still replaces its messages
+   * (-seed 750049).
+   *
+   * In a fork, a message that the fork has not sent yet counts as the original last sent it: in the first request
+   * (-seed 900057), if the fork loses its head (-seed 5000375), and if the message comes back with its branch (-seed
+   * 6000355). But if a summary by the harness hid the message when the session was forked, the host has no edits for it
    * (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
-    let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // the system prompt and the tools
     const last = this.good?.rows ?? this.forkedFrom
     const kept = (id: string) => {
       const its = hasHead && last?.has(id) ? last.get(id) : this.sent.get(id)
       if (its) return !this.good || its.raw === rows.get(id)!.raw ? its : undefined
       return this.good && !isCopied ? undefined : this.sentByOriginal.get(id)
     }
-    if (hasHead) sum += this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)
+    const headBytes = hasHead ? (this.good?.headBytes ?? (this.forkedFrom ? this.forkedHeadBytes : 0)) : 0
     const covered = hasHead && this.good ? this.stands(this.good.head) : new Set()
-    const isCovered = (id: string) => covered.has(id) && !last?.has(id)
-    for (const id of rows.keys()) if (!isCovered(id)) sum += kept(id)?.bytes ?? 0
-    for (const { blocks } of raw) for (const block of blocks) if (!isCovered(block.message) && !kept(block.message)) sum += bytesOf(block)
-    return sum
+    return promptBytes(raw, rows.keys(), chain, headBytes, (id) => covered.has(id) && !last?.has(id), kept)
   }
 
-  /** The messages that a head with these texts has covered in any request so far. */
+  /**
+   * In Pi, the user can go back to an older branch, and the head of that branch comes back with its messages. The
+   * result is the size with each earlier head that replaces messages that are back (-seed 4050444 in Pi).
+   */
+  private returnedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number[] {
+    const kept = (id: string) => (this.sent.get(id)?.raw === rows.get(id)!.raw ? this.sent.get(id) : undefined)
+    return [...this.stoodFor.values()]
+      .filter(({ covered }) => [...covered].some((id) => rows.has(id) && !this.good?.rows.has(id)))
+      .map(({ covered, bytes }) => promptBytes(raw, rows.keys(), chain, bytes, (id) => covered.has(id), kept))
+  }
+
+  /** All messages that a head with these texts has replaced so far. */
   private stands({ texts }: Head): Set<string> {
-    return this.stoodFor.get(texts.join()) ?? new Set()
+    return this.stoodFor.get(texts.join())?.covered ?? new Set()
   }
 
   private compare(known: Hit[], hits: Hit[]): void {
@@ -315,15 +321,15 @@ export class Judge {
     for (const { rule, at, detail } of hits) {
       const name = `${rule} ${at}`
       if (before.has(name)) continue
-      // Thinking that was once cut stays cut, so it is reported only once.
+      // Missing thinking is missing in all later requests, too. So each finding is reported once.
       if (at === "" || !this.told.has(name)) this.report(rule, detail)
       this.told.add(name)
     }
   }
 
   /**
-   * A head must equal the stored one, and compartments must cover all messages that the head replaces. If a message is
-   * neither sent nor in a compartment, the model loses it.
+   * The sent head must be the stored head, and compartments must contain all messages that the head replaces. A message
+   * that is neither sent nor in a compartment would be lost for the model.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
@@ -340,15 +346,15 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A compartment must have the words of a summary by the harness, but need not cover the summary itself. If
-      // compartments already stand for all summarised messages, the summary's words may be missing (-seed 40).
+      // If the harness has written a summary, a compartment must contain its text. If compartments already contain all
+      // messages of the summary, the text may be missing (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
     }
   }
 
-  /** The messages with content that a summary by the harness replaces. */
+  /** The messages with content that a summary of the harness has replaced. */
   private summarisedBy(summary: string): string[] {
     const { rows } = this.session
     const request = rows.findIndex(({ id }) => id === summary) - 1
@@ -383,23 +389,23 @@ export class Judge {
   }
 
   /**
-   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * after a revert or a change of the model, its message may need a call. If the journal records a bust for this
-   * reason, the call may come back, and so may the words of the newest prompt.
+   * If a message does not change, its dropped content must not come back. There are two exceptions. After a bust for a
+   * revert or a change of the model, a call may come back without its result, because its message needs a call. The
+   * newest prompt may come back, too.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
-    // If the pass could not be stored, the journal cannot record it. A revert then shows only in the array.
+    // If the pass was not stored, the journal shows no revert. The array does: messages are missing.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
-    // A copy may also have lost some of the copied messages before its first good pass (-seed 750127).
+    // A copy may have lost some of its messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
     const mayExpose = isReverted || isCut || passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed" || bustCause === "head-reverted")
     const newest = newestPrompt(raw)?.info.id
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
-      // A copied message has not changed as long as it is at its first version (-seed 1000270).
+      // A copied message has not changed if it still has version 0 (-seed 1000270).
       if (!last || now.raw !== (this.good ? last.raw : "0")) continue
-      // Messages leave the head only with a bust, for example because the newest message that the head covered was
-      // reverted. The same holds for a copy whose first good pass comes after a revert (-seed 740002).
+      // After a bust, messages may leave the head, for example because a revert removed the newest covered message. In
+      // a copy, this may happen in the first good pass (-seed 740002).
       const wasCovered = this.good ? this.good.head.covered.has(id) : last.substance === ""
       if (mayExpose && (wasCovered && !covered.has(id) || id === newest)) continue
       let allowed = 60 * parts.length // each part may have got a tag and a pause
@@ -412,14 +418,14 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must be sent as it was sent last, perhaps in a pass that the
-   * host could not store (-seed 4018010). There are two exceptions. Before the host disappeared, the shim may have
-   * learned of a bust from an answer that it did not use, because it had guessed the array wrongly (-seed 100182). And
-   * if a message comes back with its branch, the host had made the shim forget its patches (-seed 4017093).
+   * Without an answer of the host, the shim must send each unchanged message as it was last sent, perhaps in a pass
+   * that the host could not store (-seed 4018010). There are two exceptions. The shim may have learned of a bust from
+   * an answer that came too late for its own request (-seed 100182). If a message comes back with its branch, the shim
+   * has no patches for it (-seed 4017093).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
-    // OpenCode 2 leaves out the proofs of another model's thinking, so most answers have changed.
+    // If the model has changed, OpenCode 2 removes the proofs of the old model's thinking, so most answers change.
     if (this.habits.removesProofs && model !== this.good.model) return
     for (const { info: { id } } of raw) {
       const [last, now] = [this.good.rows.get(id), rows.get(id)!]
@@ -429,13 +435,13 @@ export class Judge {
     }
   }
 
-  /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
+  /** A wire must begin with the last wire. If it does not, the journal must give a true cause. */
   private extends(chain: Chain, raw: readonly Turn[], { passes, expected, tokens }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // If a message came and then disappeared, the host has seen the message. So the array counts as changed.
+      // A message that came and disappeared again counts as a change, because the host has seen it.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
@@ -443,19 +449,18 @@ export class Judge {
       ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
       shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
     }
-    // Only the newest pass was for this prompt. For example, the host may have answered late to the prompt
-    // before a compaction.
+    // Only the newest pass was for this prompt. An earlier pass may have been for the prompt before a compaction.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // If the host does not answer the system hook in time, the request has the harness's own system prompt. No
-    // pass can know that (-seed 10021, on a busy machine).
+    // If the host is late in the hook for the system prompt, the harness's own system prompt is sent. No pass can know
+    // that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The pass of the request with the new system prompt was not stored in time. So no line of the journal
-    // could name the bust (-seed 900292).
+    // The first request with the new system prompt was not stored in time, so no row of the journal names the bust
+    // (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
-    // In a hard pass the prefix is gone anyway, so a new date costs nothing.
+    // In a hard pass, the cached prefix is gone anyway, so the system prompt may change, for example its date.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
     else {
@@ -479,12 +484,12 @@ export class Judge {
   }
 }
 
-/** A message without content, for example a refused answer, contains nothing that could be lost. */
+/** Whether a message has content that could be lost. A refused answer, for example, has none. */
 function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }
 
-/** Whether the earlier blocks are still in their places and come from the same messages. */
+/** Whether all earlier blocks are still at their places, and belong to the same messages. */
 function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
   const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
   const all = names(now)

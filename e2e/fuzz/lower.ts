@@ -3,8 +3,8 @@ import type { Block, Model, Turn } from "./provider.ts"
 import { excerpt, type Hit } from "./rules.ts"
 
 /**
- * After the hooks, OpenCode 2 checks the array of a request against its schema, and makes the provider's request from
- * it. A violation of the schema ends the user's turn.
+ * Does what OpenCode 2 does after the hooks: it checks the array against its schema, and converts it to the provider's
+ * request. If the schema is violated, the user's turn ends.
  */
 
 const members: Record<string, { must: string[]; may?: string[] }> = {
@@ -21,7 +21,7 @@ const roles: Record<string, string[]> = {
   system: ["text", "effort"], user: ["text", "media"], assistant: ["text", "reasoning", "tool-call", "tool-result", "media"], tool: ["tool-result"],
 }
 
-/** Finds the places where OpenCode's schema refuses an array, and changes that no patch needs. */
+/** Finds violations of OpenCode's schema, and changes that no patch needs. */
 export function checked(wire: readonly Entry[], raw: Raw): Hit[] {
   const hits: Hit[] = []
   if (!Array.isArray(wire)) return [{ rule: "schema", at: "", detail: "the messages are no array" }]
@@ -73,7 +73,7 @@ export function lower(entries: readonly Entry[], owner: (entry: Entry) => string
     })))
     if (blocks.length === 0) continue
     const last = turns.at(-1)
-    // Anthropic's API joins neighbouring messages of one role. For other providers, each result is a separate message.
+    // Anthropic's API joins neighbouring messages of one role. In other APIs, each result is a message of its own.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }
@@ -89,12 +89,11 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
     case "reasoning": {
       const signature = signatureOf(part)
       if (signature || model.family === "compatible") return [{ kind: "thinking", text: part.text!, signature }]
-      // Claude refuses thinking without a proof, so OpenCode sends it to Claude as a text. OpenAI does not get
-      // this thinking.
+      // Claude refuses thinking without a proof. So OpenCode sends it as a text to Claude, and not at all to OpenAI.
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":
-      // The provider itself has run the call, and has signed it together with its result.
+      // If the provider itself has run a call, call and result are signed together.
       if (part.providerExecuted) return [{ kind: "text", text: `${part.id} ${JSON.stringify(part.input)}` }]
       return [{ kind: "call", id: part.id!, name: part.name!, input: JSON.stringify(part.input) }]
     case "tool-result": {

@@ -15,7 +15,7 @@ export class Machine implements Clock {
   private locker: Database | undefined
   private readonly hostLog: Tail
 
-  /** Makes the directories and names them in the environment, where the shim looks for them. */
+  /** Creates the directories, and sets the environment variables by which the shim finds them. */
   constructor(root: string, host: string, name: string, config: object) {
     this.host = host
     this.directory = join(root, name)
@@ -65,7 +65,7 @@ export class Machine implements Clock {
     }
   }
 
-  /** Kills the host and makes it impossible to start, like an update that has not finished. */
+  /** Kills the host and removes its program, as an unfinished update does. */
   takeAway(): void {
     process.env.MAGICCTX_HOST = join(this.directory, "missing")
     this.kill(this.processes().map(({ pid }) => pid))
@@ -92,7 +92,7 @@ export class Machine implements Clock {
     }
   }
 
-  /** Takes the write lock of the database, as another writing program would. Returns whether it got the lock. */
+  /** Takes the database's write lock, as another program that writes would. Returns false if it is taken. */
   lock(): boolean {
     if (this.locker || !existsSync(this.database)) return false
     try {
@@ -115,7 +115,7 @@ export class Machine implements Clock {
     this.locker = undefined
   }
 
-  /** Removes the database, like a user who clears the directory. */
+  /** Deletes the database, as a user who cleans up the directory would. */
   loseDatabase(): void {
     this.kill(this.processes().map(({ pid }) => pid))
     this.unlock()
@@ -125,8 +125,8 @@ export class Machine implements Clock {
   }
 
   /**
-   * Leaves out two expected errors: a killed bridge ends in the middle of a frame, and the driver itself takes the
-   * lock.
+   * Returns the errors in the host's log, except two expected ones: a killed bridge ends in the middle of a frame, and
+   * the fuzzer itself locks the database.
    */
   errors(): string[] {
     return this.hostLog.lines().filter((line) => (line.includes('"level":"ERROR"') && !line.includes("cannot read on") && !line.includes("the database is busy")) || line.startsWith("panic:") || line.includes("fatal error:"))

@@ -1,7 +1,4 @@
-/**
- * Plays random sessions against the built shim and the built host, and judges every request as a provider would. See
- * README.md.
- */
+/** Plays random sessions with the built shim and host, and checks each request as a provider would. See README.md. */
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +15,7 @@ interface Options {
   passes: number
   timeMS: number
   jobs: number
-  /** The difference between the seeds of two successive sessions of a job. */
+  /** The difference between the seeds of two successive sessions in one process. */
   stride: number
   verbose: boolean
   /** The directory for requests with findings; empty for none. */
@@ -127,7 +124,7 @@ async function play(options: Options): Promise<Sum> {
   return sum
 }
 
-/** One process plays one session at a time, so several processes share the sessions. */
+/** A process plays one session at a time. So several processes run, and each plays a part of the sessions. */
 async function share(options: Options): Promise<Sum> {
   const jobs = Array.from({ length: options.jobs }, (_, i) => {
     const each = (n: number) => (n === Infinity ? [] : [String(Math.ceil((n - i) / options.jobs))])

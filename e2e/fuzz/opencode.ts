@@ -3,7 +3,7 @@ import { Random } from "./random.ts"
 import type { Summary } from "./historian.ts"
 import { models, type Model } from "./provider.ts"
 
-/** A model of OpenCode 1.18: the data that OpenCode stores, the arrays that it gives to its plugins, and its events. */
+/** Plays OpenCode 1.18: its stored data, the arrays that it gives to its plugins, and its events. */
 
 export interface Part {
   id?: string
@@ -59,7 +59,7 @@ export interface Message {
   parts: Part[]
 }
 
-/** Every pass decodes the row again, so it keeps its bytes. */
+/** A stored message. Like OpenCode, each pass decodes it again, so the row stores bytes. */
 export class Row {
   private bytes: string | undefined
   readonly message: Message
@@ -72,7 +72,7 @@ export class Row {
     return this.message.info.id
   }
 
-  /** Whether the message is the user's. In OpenCode 2, other messages have the user's role, too. */
+  /** Whether the user typed the message. In OpenCode 2, other messages have the role user, too. */
   get isPrompt(): boolean {
     const { role, kind } = this.message.info
     return role === "user" && kind === undefined
@@ -99,7 +99,7 @@ export interface Clock {
   now(): number
 }
 
-/** Makes ids as OpenCode does: they ascend with time and end in random characters. */
+/** Creates ids as OpenCode does: ids ascend with time, and end in random characters. */
 export class Ids {
   private last = 0
   private counter = 0
@@ -122,7 +122,7 @@ export class Ids {
 
 export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
 
-/** While the plan agent works, OpenCode adds this text to the newest user message, in memory only. */
+/** In plan mode, OpenCode adds this text to the newest user message, in memory only. */
 export const planReminder =
   "<system-reminder>\n# Plan Mode - System Reminder\n\nCRITICAL: Plan mode ACTIVE - you are in READ-ONLY phase. STRICTLY FORBIDDEN: " +
   "ANY file edits, modifications, or system changes. You may ONLY observe, analyze, and plan.\n</system-reminder>"
@@ -136,10 +136,10 @@ export class Session {
   original: string | undefined
   model: Model = models[0]!
   agent = "build"
-  /** In OpenCode 2: the instructions in the system prompt, and those that the model knows. */
+  /** In OpenCode 2: the instructions in the system prompt, and the instructions that the model was last told. */
   baseline = ""
   told = ""
-  /** Whether the newest user message of the next array gets a reminder. */
+  /** Whether the newest user message of the next array gets the plan reminder. */
   reminds = false
 
   constructor(id: string) {
@@ -154,7 +154,7 @@ export class Session {
     return this.rows.findLast((row) => row.message.info.role === "assistant")
   }
 
-  /** The rows that OpenCode reads: after a compaction, its own two rows, the turns that it kept, and all later rows. */
+  /** The rows that OpenCode reads. After a compaction: its own two rows, the turns that it kept, and all later rows. */
   visible(): Row[] {
     const checkpoint = this.rows.findLastIndex(({ message }) => message.info.kind === "compaction")
     if (checkpoint >= 0) return this.rows.slice(checkpoint)
@@ -164,7 +164,7 @@ export class Session {
     return [...this.rows.slice(at, at + 2), ...(kept < 0 ? [] : this.rows.slice(kept, at)), ...this.rows.slice(at + 2)]
   }
 
-  /** The array of a request. It is decoded again for each request, and a reminder gets a new id each time. */
+  /** The array of a request. Each request decodes the rows again, and the reminder gets a new id each time. */
   array(ids: Ids): Message[] {
     const array = this.visible().map((row) => row.copy())
     if (this.reminds) {
@@ -217,9 +217,9 @@ export class Plugin {
     return this.hooks!
   }
 
-  /** Sends an event to the plugin. OpenCode does not await events either. */
+  /** Sends an event to the plugin. Like OpenCode, it does not wait for the plugin. */
   tell(type: string, properties: Record<string, unknown>): void {
-    // A later change must not change the event, so the event is a copy.
+    // The event is a copy, so later changes cannot change it.
     const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
     void this.hooks!.event!({ event })
   }
@@ -313,8 +313,8 @@ export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
 }
 
 /**
- * A copy of a session's first messages; before is their number. All ids are new except those of calls; times and usage
- * stay.
+ * Copies the messages of a session before index `before`. All ids are new, except those of calls. Times and usage are
+ * the same.
  */
 export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
   const copy = new Session(ids.next("ses"))

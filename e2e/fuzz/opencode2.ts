@@ -10,8 +10,8 @@ import type { RealArrays } from "./really.ts"
 import type { World } from "./world.ts"
 
 /**
- * A model of OpenCode 2.0.26, and of the beta, which has fewer members. It has the methods of Plugin. The world and the
- * judge know only OpenCode 1's messages; entries.ts translates them.
+ * Plays OpenCode 2.0.26, and its beta, which has fewer members. It has the same methods as Plugin, so the world and the
+ * judge use only messages of OpenCode 1. entries.ts translates them.
  */
 
 type Setup = (ctx: PluginContext) => Promise<(() => void) | undefined>
@@ -31,7 +31,7 @@ class SystemPart {
 export interface Exchange {
   turns: { raw: Turn[]; wire: Turn[] }
   real: RealArrays
-  /** Whether the hook has left the array as it was. */
+  /** Whether the hook has not changed the array. */
   isUntouched: boolean
   system: string[]
 }
@@ -49,16 +49,16 @@ export class OpenCode2 {
   private readonly hidden: Hidden
   private terminal: RpcHandlers = {}
   private readonly lateMS: number
-  /** Whether the message of a refusal contains the provider's words, as in the beta. */
+  /** Whether the error of a refused request contains the provider's message, as in the beta. */
   private readonly says: boolean
   private readonly keys = new Map<string, string>()
   private disposePlugin: (() => void) | undefined
-  /** The answer whose step has not started. It starts when the request has left. */
+  /** The answer whose step starts when the request is sent. */
   private waiting: Row | undefined
   private readonly started = new Set<string>()
   private requests = 0
   newest: Exchange | undefined
-  /** A call of the hook whose turn was interrupted. OpenCode does not wait for its end. */
+  /** A hook whose turn was interrupted. OpenCode does not wait for its end. */
   private abandoned: Promise<unknown> = Promise.resolve()
 
   constructor(world: World) {
@@ -167,7 +167,7 @@ export class OpenCode2 {
   }
 
   emit(type: string, data: EventData & Record<string, unknown>, created = this.world.machine.now()): void {
-    // A later change must not change the event, so the event is a copy.
+    // The event is a copy, so later changes cannot change it.
     const event = JSON.parse(JSON.stringify({ id: this.world.ids.next("evt"), type, created, location: { directory: this.directory }, data })) as Event
     for (const reader of this.readers) reader(event)
   }
@@ -177,14 +177,13 @@ export class OpenCode2 {
   }
 
   /**
-   * Ends the stream of events, as OpenCode does if a reader is too slow. Events are lost until the shim subscribes
-   * again.
+   * Ends the stream of events. OpenCode does this to a slow reader. Until the shim subscribes again, events are lost.
    */
   cut(): void {
     for (const reader of this.readers) reader(new Error("too slow"))
   }
 
-  /** Some events of OpenCode 1 do not exist in OpenCode 2. */
+  /** Some events of OpenCode 1 have another name in OpenCode 2, or do not exist. */
   tell(type: OpenCodeEvent["type"], { sessionID, info }: Record<string, unknown>): void {
     const data = { sessionID: sessionID as string }
     if (type === "session.created") this.emit(type, { ...data, title: (info as { title: string }).title })
@@ -208,7 +207,7 @@ export class OpenCode2 {
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
-  /** OpenCode asks for the answer again, and each attempt starts from nothing. */
+  /** OpenCode asks for the same answer again. The new attempt starts without content. */
   again(row: Row): void {
     this.waiting = row
   }
@@ -238,7 +237,7 @@ export class OpenCode2 {
     })
   }
 
-  /** An error of OpenCode 1 in the form of OpenCode 2. */
+  /** Converts an error of OpenCode 1 to OpenCode 2. */
   private errorOf({ name, data }: NonNullable<Info["error"]>): { type: string; message: string; status?: number; response?: { body: string } } {
     const message = String(data.message)
     if (name === "MessageAbortedError") return { type: "aborted", message: "Step interrupted" }
@@ -251,7 +250,7 @@ export class OpenCode2 {
     return { type, message, status: Number(data.statusCode), response: { body: message } }
   }
 
-  /** The hooks of OpenCode 1 that the world calls. Each of them does what OpenCode 2 would do. */
+  /** The world calls the hooks of OpenCode 1. Each does what OpenCode 2 does at that point. */
   get has(): Hooks {
     const hooks = {
       "experimental.chat.messages.transform": async (_: unknown, { messages }: { messages: Message[] }) => {
@@ -279,7 +278,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** OpenCode makes every object of the request again for each call of a hook. */
+  /** For each call of a hook, OpenCode creates all objects of the request anew. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)
@@ -310,7 +309,7 @@ export class OpenCode2 {
     for (const callback of this.hooks.get(hook) ?? []) await callback(event)
   }
 
-  /** The user interrupts the turn at once, and the hook of the request continues. */
+  /** The user interrupts the turn at once, while the request's hook is still running. */
   abandon(session: Session): void {
     const messages = session.array(this.world.ids)
     this.abandoned = this.request("context", session, messages).catch((err) => this.world.find("hook-threw", String(err))).then(() => this.world.outcome())
@@ -331,7 +330,7 @@ export class OpenCode2 {
     await this.terminal.run?.({ session: session.id, command, arguments: "" } as never)
   }
 
-  /** The summary that the plugin gives for a compaction; undefined if OpenCode must ask its model. */
+  /** The plugin's summary for a compaction. Undefined if OpenCode must ask its model. */
   async compaction(session: Session, messages: Message[]): Promise<string | undefined> {
     const { event, raw } = await this.request("compaction", session, messages)
     if (event.messages.some((entry, i) => entry !== raw.entries[i])) this.world.find("compaction", "the messages to summarise were changed")

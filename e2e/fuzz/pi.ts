@@ -4,9 +4,9 @@ import type { Message, OpenCodeEvent, Part, Row, Session } from "./opencode.ts"
 import { signatureOf, type Model } from "./provider.ts"
 
 /**
- * A model of Pi 0.87. The world and the judge know only OpenCode's messages. So this file translates them to Pi's,
- * calls the extension as Pi does, and translates the result back. Each message of Pi has the id of OpenCode's message
- * in the member origin, which the extension keeps and never sends.
+ * Plays Pi 0.87. The world and the judge use only messages of OpenCode, so this file translates them to Pi's and back.
+ * The member origin of a Pi message contains the id of OpenCode's message. The extension must keep it, and never sends
+ * it.
  */
 
 /** Pi calls the extension for each session. */
@@ -18,7 +18,7 @@ type Step = PiMessage & Record<string, unknown> & { origin?: string; content?: B
 
 const apis = { anthropic: "anthropic-messages", openai: "openai-responses", compatible: "openai-completions" } as const
 
-/** Pi with one open session at a time. It has the methods of Plugin. */
+/** Pi, which has one open session at a time. It has the same methods as Plugin. */
 export class PiPlugin {
   private extension: Extension | undefined
   private handlers = new Map<string, Handler[]>()
@@ -53,7 +53,7 @@ export class PiPlugin {
     return this.keys.get(message) ?? ""
   }
 
-  /** Opens a session. Pi calls the extension again for each. */
+  /** Opens a session. Pi calls the extension again for each session. */
   private async enter(id: string): Promise<void> {
     if (this.open?.id === id) return
     if (this.open) await this.emit("session_shutdown", { reason: "resume" })
@@ -107,7 +107,7 @@ export class PiPlugin {
     }
   }
 
-  /** The hooks of OpenCode that the world calls. Each of them does what Pi would do. */
+  /** The world calls OpenCode's hooks. Each does what Pi does at that point. */
   get has(): Hooks {
     const hooks = {
       "chat.message": async ({ sessionID }: { sessionID: string }) => {
@@ -146,7 +146,7 @@ export class PiPlugin {
     void this.emit("agent_settled")
   }
 
-  /** An answer has ended. The extension may change its texts before Pi stores them. */
+  /** The end of an answer. Before Pi stores the answer, the extension may change its texts. */
   updated(row: Row): void {
     const { info, parts } = row.message
     if (info.role !== "assistant" || info.time.completed === undefined || this.open?.id !== info.sessionID) return
@@ -162,12 +162,12 @@ export class PiPlugin {
     })
   }
 
-  /** Waits until the extension knows the end of every answer. */
+  /** Waits until the extension has handled the ends of all answers. */
   async settled(): Promise<void> {
     await this.ends
   }
 
-  /** The user goes to another place in the tree of the session. */
+  /** The user moves to another message in the session's tree. */
   async moved(session: Session): Promise<void> {
     await this.enter(session.id)
     await this.emit("session_tree", { newLeafId: "new", oldLeafId: "old" })
@@ -228,7 +228,7 @@ function block(part: Part): Block[] {
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** The raw messages are needed to read a wire of Pi as OpenCode's messages. */
+/** Translates a wire of Pi to messages of OpenCode, with the help of the raw messages. */
 function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
   const originals = new Map(raw.map((message) => [message.info.id, message]))
   const results = new Map(wire.flatMap((step) => (step.role === "toolResult" ? [[step.toolCallId, step] as const] : [])))
@@ -259,7 +259,8 @@ function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
     const used = new Set<Part>()
     const parts: Part[] = original.parts.filter(({ type, ignored }) => ignored || type.startsWith("step-"))
     for (const [i, its] of blocks.entries()) {
-      // A patch that replaces a whole block also removes its origin. Then the other blocks keep their places.
+      // A patch that replaces a whole block removes the block's origin. If the number of blocks is the same, the block
+      // at the same index is taken.
       const source = sources.find(({ id }) => id === its.origin) ?? (blocks.length === sources.length && !used.has(sources[i]!) ? sources[i] : undefined)
       if (source) used.add(source)
       if (its.type === "text") parts.push({ ...(source ?? { id: `extra-${i}` }), type: "text", text: its.text! })

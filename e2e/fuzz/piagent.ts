@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from "node:fs"
 import { manners, summarise, type Manner } from "./historian.ts"
 import { Random } from "./random.ts"
 
-/** Plays the process of Pi that runs the historian: reads the prompt, writes the events of one answer, and ends. */
+/** Plays the Pi process of the historian: reads the prompt, prints the events of one answer, and ends. */
 export async function runAgent(): Promise<never> {
   const { MAGICCTX_FUZZ_PROMPTS: prompts = "", MAGICCTX_FUZZ_MANNER: given = "good" } = process.env
   const prompt = readFileSync(0, "utf8")

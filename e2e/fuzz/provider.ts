@@ -1,8 +1,8 @@
 import type { Message, Part } from "./opencode.ts"
 
 /**
- * Plays the providers. This file knows the models, how OpenCode's array becomes a request, how many tokens a request
- * has, and which part of it is cached. Nothing here knows how magicctx works.
+ * Plays the providers: their models, the conversion of an array to a request, the tokens, and the cache. It knows
+ * nothing about magicctx.
  */
 
 export type Family = "anthropic" | "openai" | "compatible"
@@ -12,9 +12,9 @@ export interface Model {
   id: string
   npm: string
   family: Family
-  /** The key of the provider's metadata on reasoning parts; undefined if its reasoning is not signed. */
+  /** The key of the signature in a reasoning part's metadata. Undefined if the provider does not sign reasoning. */
   proof: "anthropic" | "bedrock" | "openai" | undefined
-  /** Whether thinking is bound to everything before it in the request that produced it. */
+  /** Whether thinking is bound to everything before it in its request. */
   binds: boolean
   /** How long an unused prefix stays cached, in ms. */
   cacheMS: number
@@ -50,7 +50,7 @@ export interface Block {
   /** The proof that the model itself wrote the thinking. */
   signature: string
   isError: boolean
-  /** The message and the part that the block was made from. */
+  /** The message and the part from which the block was made. */
   message: string
   part: string
 }
@@ -65,10 +65,10 @@ export interface Request {
   turns: Turn[]
 }
 
-/** The size of a request without its messages: about 4 KB of tool definitions. */
+/** The size of the tool definitions. Together with the system prompt, it is the size of a request without messages. */
 export const toolBytes = 4000
 
-/** The proof of a reasoning part, from any provider; empty for none. */
+/** The signature of a reasoning part, from any provider. Empty if there is none. */
 export function signatureOf(part: Part): string {
   const metadata = part.metadata as Record<string, Record<string, string> | undefined> | undefined
   if (!metadata) return ""
@@ -79,7 +79,7 @@ export function signatureOf(part: Part): string {
   return ""
 }
 
-/** Whether OpenCode leaves the whole message out of a request. */
+/** Whether OpenCode leaves the whole message out of each request. */
 export function isHidden({ info, parts }: Message): boolean {
   if (info.role !== "assistant" || !info.error) return false
   if (info.error.name !== "MessageAbortedError") return true
@@ -91,7 +91,7 @@ export function convert(messages: readonly Message[], model: Model): Turn[] {
   const add = (role: Turn["role"], blocks: Block[]) => {
     if (blocks.length === 0) return
     const last = turns.at(-1)
-    // Anthropic's API joins neighbouring messages of one role; the other APIs keep them apart.
+    // Anthropic's API joins neighbouring messages of one role. Other APIs do not.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }
@@ -168,7 +168,7 @@ function outputOf(state: NonNullable<Part["state"]>): { text: string; isError: b
 const imageBytes = 3000
 
 /** The bytes of a block that count as tokens. */
-export function bytesOf(block: Block): number {
+function bytesOf(block: Block): number {
   if (block.kind === "image") return imageBytes
   return Buffer.byteLength(block.text) + block.signature.length + Buffer.byteLength(block.input) + block.name.length + 16
 }
@@ -177,18 +177,29 @@ export function bytesIn(turns: readonly Turn[]): number {
   return turns.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + bytesOf(block), all), 0)
 }
 
+/**
+ * The size of a prompt whose system prompt and tools are those of chain. isCovered names the messages that the head
+ * replaces. kept returns the size of a message on the wire, or undefined if the message is sent raw.
+ */
+export function promptBytes(raw: readonly Turn[], ids: Iterable<string>, chain: Chain, headBytes: number, isCovered: (id: string) => boolean, kept: (id: string) => { bytes: number } | undefined): number {
+  let sum = headBytes + chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0)
+  for (const id of ids) if (!isCovered(id)) sum += kept(id)?.bytes ?? 0
+  for (const { blocks } of raw) for (const block of blocks) if (!isCovered(block.message) && !kept(block.message)) sum += bytesOf(block)
+  return sum
+}
+
 export function tokensOf(bytes: number, scale: number): number {
   return Math.ceil((bytes / 4) * scale)
 }
 
 const { hash } = (globalThis as unknown as { Bun: { hash(text: string, seed: bigint): bigint } }).Bun
 
-/** Identifies the content of a block and of all blocks before it, but not the messages that they came from. */
+/** A hash of a block and of all blocks before it. It does not depend on the messages that contain the blocks. */
 function digest(before: bigint, role: string, { kind, text, id, name, input, signature, isError }: Block): bigint {
   return hash(text, hash(`${role}\0${kind}\0${id}\0${name}\0${signature}\0${isError}\0${input}`, before))
 }
 
-/** A request block by block, each with the digest of all blocks up to it. Cache markers do not count. */
+/** The blocks of a request, each with the digest of all blocks up to it. Cache breakpoints do not matter. */
 export interface Chain {
   start: bigint
   blocks: { block: Block; role: Turn["role"]; digest: bigint; bytes: number }[]
@@ -210,12 +221,12 @@ export function chainOf({ system, turns }: Request): Chain {
   return chain
 }
 
-/** The digest of all blocks before block i of a chain. If block i is thinking, it is bound to this digest. */
+/** The digest of all blocks before block i. If block i is thinking, it is bound to this digest. */
 export function before(chain: Chain, i: number): bigint {
   return i === 0 ? chain.start : chain.blocks[i - 1]!.digest
 }
 
-/** The digests that the blocks of an answer are bound to, if it answers the request of a chain. */
+/** For each block of an answer to the request: the digest to which the block is bound. */
 export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   let last = chain.blocks.at(-1)?.digest ?? chain.start
   return answer.map((block) => {
@@ -225,10 +236,7 @@ export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   })
 }
 
-/**
- * The number of equal blocks that two requests begin with, after an equal system prompt; -1 if the system prompts
- * differ.
- */
+/** The number of equal blocks at the start of two requests. If their system prompts differ, -1. */
 export function shared(a: Chain, b: Chain): number {
   if (a.start !== b.start) return -1
   let n = 0

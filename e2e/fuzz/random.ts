@@ -3,8 +3,8 @@ export class Random {
   private state: number
 
   /**
-   * of(seed, "step", 7) and of(seed, "step", 8) are different sequences. So one more random number in a step does not
-   * change the next step.
+   * of(seed, "step", 7) and of(seed, "step", 8) are independent. So if step 7 uses one more random number, step 8 does
+   * not change.
    */
   static of(...names: (string | number)[]): Random {
     let hash = 0x811c9dc5
@@ -16,7 +16,7 @@ export class Random {
     this.state = seed >>> 0
   }
 
-  /** A number from 0 up to, but not including, 1. */
+  /** A number from 0 to 1, excluding 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0
     let t = this.state
@@ -37,7 +37,7 @@ export class Random {
     return list[this.int(0, list.length - 1)]!
   }
 
-  /** One of the names, with a probability in proportion to its weight. */
+  /** One of the names. Its probability is its share of all weights. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries<number>(weights) as [K, number][]
     let at = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
@@ -70,10 +70,7 @@ const corpus = (() => {
   return text
 })()
 
-/**
- * The prose has about the given number of characters. Each result begins with a new random id, so no two results are
- * equal.
- */
+/** Text of about the given length. It begins with a new random id, so no two texts are equal. */
 export function prose(random: Random, characters: number): string {
   const from = random.int(0, corpus.length - characters - 200)
   // Never cut a surrogate pair in half, at either end.
@@ -81,7 +78,7 @@ export function prose(random: Random, characters: number): string {
   return `Item ${random.id(6)}: ${slice}`
 }
 
-/** Beginnings of texts that look like tags: sections of laws, headings, and texts about tags. */
+/** Starts of texts that look like tags, for example sections of laws. */
 const sections = [
   "§823 BGB: wann haftet jemand?",
   "§433 Kaufvertrag",

@@ -9,7 +9,7 @@ export interface RealArrays {
   wire: unknown[]
 }
 
-/** The real converters of the AI SDK, if they are built: `judge` of e2e/judge/judge.ts. */
+/** The function judge of e2e/judge/judge.ts, with the real converters of the AI SDK. Undefined if they are missing. */
 type Converters = (c: RealArrays & { profile: string; model: { provider: string; id: string }; binds: boolean }) => Promise<{ rule: string; where: string; detail: string }[]>
 
 const converters: Promise<Converters | undefined> = (async () => {

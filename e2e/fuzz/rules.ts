@@ -2,18 +2,18 @@ import type { Message, Part } from "./opencode.ts"
 import type { Block, Model, Turn } from "./provider.ts"
 
 /**
- * The rules here are the providers' rules, and limits on how a text may change. They look only at the sent requests,
- * not at how magicctx works.
+ * Rules of the providers, and limits on how content may change. They check only the sent requests, and do not depend on
+ * how magicctx works.
  */
 
 export interface Hit {
   rule: string
-  /** The message, call or text concerned. Two hits of one rule at one place count as one. */
+  /** The message, call or text with the problem. Two hits with the same rule and place are one finding. */
   at: string
   detail: string
 }
 
-/** The summaries, the model's acknowledgement, and the changes since then, in this order. */
+/** In this order: the summaries, the model's acknowledgement, and the changes since the summaries. */
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
 export function isHead(message: string): boolean {
@@ -26,7 +26,7 @@ export interface Head {
   covered: Set<string>
 }
 
-/** Finds the head of a wire. The messages after it are those of the raw array, in their order. */
+/** Finds the head of a wire, and checks that the messages after it have the order of the raw array. */
 export function head(raw: readonly Message[], wire: readonly Message[]): Head & { hits: Hit[] } {
   const hits: Hit[] = []
   const front = wire.filter(({ info }) => isHead(info.id))
@@ -54,7 +54,7 @@ export function newestPrompt(raw: readonly Message[]): Message | undefined {
   return raw.findLast((message) => typed(message).length > 0)
 }
 
-/** The newest prompt of the user must be sent as it was typed, however high the pressure is. */
+/** Even under the highest pressure, the user's newest prompt must be sent as it was typed. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
   const newest = newestPrompt(raw)
   if (!newest) return []
@@ -103,10 +103,7 @@ export function structure(turns: readonly Turn[], model: Model): Hit[] {
   return hits
 }
 
-/**
- * Results that the model has not read must be there: everything after the newest answer, and the results of that
- * answer's calls.
- */
+/** The results after the newest answer must be sent, because the model has not read them yet. */
 export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
   if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has sent another message
   const asked = new Set<string>()
@@ -118,9 +115,8 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
 }
 
 /**
- * In a tool loop Anthropic accepts the newest answer only with all of its thinking, unchanged, at its start. Of
- * consecutive blocks in older answers, either all are sent or none. Raw and wire are the harness's array and the
- * shim's, both converted to requests.
+ * Anthropic's rules. In a tool loop, the newest answer must begin with all of its thinking, unchanged. Of consecutive
+ * thinking blocks in an older answer, either all are sent or none.
  */
 export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []
@@ -138,8 +134,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // If the model binds its thinking, each block's validity depends on the prompt before it. So a part of a
-  // group may remain.
+  // If thinking is bound, each block may be invalid on its own. So some blocks of a group may be missing.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))
@@ -148,7 +143,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // If the model waits for the results of its calls, this is the last answer as the provider sees it.
+  // If the request ends with results, last is the answer that contains the calls, as the provider sees it.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -157,8 +152,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // Three losses are different: some blocks of an answer, all blocks of an answer that is joined with an
-    // older one, and all blocks for no reason.
+    // The rule's name distinguishes three cases: some blocks are missing, all blocks are missing because the answer was
+    // joined with an older one, or all blocks are missing for another reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })
@@ -168,7 +163,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   return hits
 }
 
-/** OpenAI refuses a reasoning item without the item that followed it. */
+/** OpenAI refuses a reasoning item if the item that followed it is missing. */
 function followed(wire: readonly Turn[]): Hit[] {
   const hits: Hit[] = []
   for (const { blocks } of wire) {
@@ -208,24 +203,24 @@ export function excerpt(text: string, length = 90): string {
 
 const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
-/** A reminder of the host to drop output, at the end of a result or of words of the user. */
+/** The host's reminder to drop output. It is at the end of a result or of a user's text. */
 export const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
 const placeholder = /^\[(?:dropped §(\d+)§|left out §(\d+)§: about \d+ tokens, which do not fit into the window\. .*)\]$/
 
-/** The tag of a placeholder; undefined if the text is not a placeholder. */
+/** The tag in a placeholder. Undefined if the text is no placeholder. */
 function tagOf(text: string): string | undefined {
   const match = placeholder.exec(text)
   return match?.[1] ?? match?.[2]
 }
 
 
-/** The host's decisions about a message: its frozen edits, by tag. */
+/** The host's frozen edits of a message: the kinds of edits, by tag. */
 export type Edits = (message: string) => Map<number, Set<string>>
 
 /** Whether a tag was ever given in the session. */
 export type Given = (tag: number) => boolean
 
-/** Returns the text, and each text that results from removing one more leading tag that the host has given. */
+/** Returns the text with all its tags, without the first tag, without the first two, and so on. */
 export function untagged(text: string, given: Given): string[] {
   const all = [text]
   for (;;) {
@@ -235,18 +230,18 @@ export function untagged(text: string, given: Given): string[] {
   }
 }
 
-/** An answer may be stored as it was written, or without the tags that it begins with. */
+/** An answer may be stored unchanged, or without tags at its start. */
 export function mayStore(written: string, stored: string, given: Given): boolean {
   return untagged(written, given).includes(stored)
 }
 
 export interface Sent {
   hits: Hit[]
-  /** The tag that each unit shows, by message and part. */
+  /** The tag of each unit, by message and part. */
   tags: { tag: number; message: string; part: string }[]
 }
 
-/** Compares a raw message with its wire: each content must be unchanged, or the result of an edit. */
+/** Checks a message of the wire: all its content must be unchanged, or the result of an edit. */
 export function content(raw: Message, wire: Message | undefined, edits: Edits, given: Given): Sent {
   const sent: Sent = { hits: [], tags: [] }
   const hit = (rule: string, detail: string) => sent.hits.push({ rule, at: raw.info.id, detail })
@@ -272,7 +267,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
       if (!["drop", "skeleton", "withhold"].some((kind) => has(kind, Number(tag)))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
-    // An empty text, which some providers refuse, may be filled instead of removed.
+    // Some providers refuse an empty text. The host may replace it instead of removing it.
     if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
     const body = (tagged ? is.slice(tagged[0].length) : is).replace(note, "")
@@ -322,8 +317,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is a placeholder, or a
-    // sentence by which OpenCode replaces the result.
+    // An answer may need a call. A dropped call then stays as a skeleton, whose result is a placeholder or OpenCode's
+    // text for a pruned output.
     const result = tagOf(resultOf(now))
     const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
@@ -331,7 +326,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
   }
 }
 
-/** OpenCode sends this text in place of a pruned output. */
+/** OpenCode's replacement for a pruned output. */
 const pruned = "[Old tool result content cleared]"
 
 function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>): string {
@@ -339,7 +334,7 @@ function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>)
   return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
 }
 
-/** By their ids, the calls of a message that are sent without their results. */
+/** The calls of a message whose results are not sent, by id. */
 export function skeletons(wire: Message): Map<string, string> {
   const found = new Map<string, string>()
   for (const part of wire.parts) {
@@ -364,7 +359,7 @@ function stripped(text: string): string {
   return text.replaceAll(/<system-reminder>.*?<\/system-reminder>/gis, "").trim()
 }
 
-/** When two wires of a message are compared, everything counts except reasoning and the host's own additions. */
+/** What counts when two wires of a message are compared: everything except reasoning and the host's additions. */
 export function substance(wire: Message): string {
   let all = ""
   for (const { type, text, state, url, callID, syntheticTodoMarker } of wire.parts) {

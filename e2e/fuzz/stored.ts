@@ -1,7 +1,7 @@
 import type { Machine } from "./machine.ts"
 import type { Session } from "./opencode.ts"
 
-/** A copy's original, and for each message of the copy the original's message. */
+/** The original of a copy. messages maps each message of the copy to the original's message. */
 export interface Original {
   stored: Stored
   messages: ReadonlyMap<string, string>
@@ -22,8 +22,8 @@ export class Stored {
   }
 
   /**
-   * While the database is locked during a copy's first pass, the host sends the edits of the original. It stores them
-   * for the copy with the first pass that it can store (-seed 100250).
+   * If the database is locked during a copy's first pass, the host uses the original's edits, and stores them for the
+   * copy with a later pass (-seed 100250).
    */
   private get unstoredOriginal(): Original | undefined {
     return this.isEmpty() ? this.original : undefined
@@ -50,8 +50,8 @@ export class Stored {
   }
 
   /**
-   * Until the first pass of a copy is stored, the head is the original's. In Pi it also has the original's keys (-seed
-   * 700013).
+   * Until a pass of the copy is stored, the copy has its original's head. In Pi, this head contains the original's keys
+   * (-seed 700013).
    */
   head(): Record<string, unknown> | undefined {
     const original = this.unstoredOriginal
@@ -59,7 +59,7 @@ export class Stored {
     return this.machine.read("SELECT through_key, baseline, acknowledgement, delta FROM heads WHERE session_id = ?", this.session.id)[0]
   }
 
-  /** The words of the compartments, and the keys of the messages that they replace. */
+  /** The texts of all compartments, and the keys of the messages that they replace. */
   compartments(): { count: number; words: string; keys: Set<string> } {
     const kept = this.machine.read("SELECT message_keys, p1 FROM compartments WHERE session_id = ?", this.session.id)
     return {
@@ -68,7 +68,7 @@ export class Stored {
     }
   }
 
-  /** Compartments may know a message by its own key, or in a copy by its original's. */
+  /** The keys that a compartment may have for a message. In a copy, it may be the key of the original's message. */
   names(id: string): string[] {
     const theirs = this.original?.messages.get(id)
     return [this.key(id), ...(theirs === undefined ? [] : this.original!.stored.names(theirs))]

@@ -29,14 +29,13 @@ export class Caches {
   }
 }
 
-/** In bytes: the largest placeholder, and the largest block of a call whose arguments stay whole. */
+/** In bytes: the largest placeholder, and the largest call whose arguments are not shortened. */
 const [placeholder, shortCall] = [230, 600]
 
 /**
- * The part of a prompt that the host cannot remove: system prompt, tools and head, the thinking, the words and images
- * of the user's newest prompt, the texts of the newest step, and calls without a result. A placeholder or short
- * arguments replace everything else. If this part does not fit into the window, the provider must refuse the prompt,
- * and the host cannot prevent that.
+ * The size of everything that the host cannot remove: system prompt, tools, head, thinking, the user's newest prompt,
+ * the texts of the newest step, and calls without a result. All other content can be replaced by a placeholder or by
+ * short arguments. If the rest does not fit into the window, the provider must refuse the prompt.
  */
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const parts = new Map(session.rows.flatMap(({ message }) => message.parts.map((part) => [part.id, part])))
@@ -45,8 +44,7 @@ export function floor(session: Session, { chain }: Verdict, scale: number): numb
   let bytes = chain.bytes
   for (const { block, bytes: its } of chain.blocks) {
     const part = parts.get(block.part)
-    // OpenCode sends another provider's thinking as a text. Like other thinking, this text stays as long as its answer
-    // (-seed 2400416).
+    // OpenCode sends another provider's thinking as a text. The host cannot remove this text alone (-seed 2400416).
     if (block.kind === "thinking" || part?.type === "reasoning" || isHead(block.message)) continue
     if (block.message === prompt?.id && !part?.synthetic) continue
     if (block.message === step && block.kind === "text") continue

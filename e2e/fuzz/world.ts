@@ -17,7 +17,7 @@ import { prose, Random, sectioned } from "./random.ts"
 import { excerpt } from "./rules.ts"
 import { Caches, floor } from "./usage.ts"
 
-/** What a shim exports: OpenCode's server function, or Pi's extension. */
+/** What a shim exports: the server function of OpenCode's plugin, or Pi's extension. */
 export type Server = unknown
 export type Harness = "opencode" | "opencode2" | "pi"
 
@@ -58,20 +58,20 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether the passes have short deadlines, so that a request does not wait for a slow host. */
+  /** Whether passes have short deadlines, so a request does not wait for a slow host. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0
   calls = 0
   private turns = 0
   private began = 0
-  /** If the shim has repeated an earlier system prompt for the newest request, the host does not know the request. */
+  /** Whether the shim has sent an old system prompt again, so that the host does not know the newest request. */
   isSystemRepeated = false
-  /** How many prompts one after the other each model has refused. */
+  /** How many successive prompts each model has refused. */
   readonly refusals = new Map<Model, number>()
-  /** Whether the host died before the newest answer ended, so only the shim knows which prompt that answer is for. */
+  /** Whether the host died during the newest answer. Only the shim then knows the prompt of that answer. */
   isUnheard = false
-  /** Whether this turn follows the script of unsavedTag, which loses a tag. */
+  /** Whether this turn is part of unsavedTag, in which a tag is lost. */
   isUnsaved = false
   private outage = 0
   private retried: Row | undefined
@@ -79,7 +79,7 @@ export class World {
   private readonly manner: Manner | "none" | "mixed"
   private summaries = 0
   private readonly prompts: Tail
-  /** The beginnings of texts that the user withheld from the model, or that the user did not type. */
+  /** The first characters of texts that the user withheld from the model, and of texts that the user did not type. */
   readonly withheld: string[] = []
   readonly attached: string[] = []
 
@@ -148,8 +148,8 @@ export class World {
   }
 
   /**
-   * Stops the shim's host at once. The shim would keep it for two seconds, in case the plugin is loaded again, but
-   * the next world has another host.
+   * Stops the shim's host at once. The shim would keep the host for two seconds, in case the plugin is loaded again,
+   * but the next world needs another host.
    */
   private forgetShim(): void {
     const everywhere = globalThis as unknown as Record<symbol, { host: { stop(): void }; linger?: NodeJS.Timeout } | undefined>
@@ -231,9 +231,8 @@ export class World {
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       const outcome = await this.step(step >= steps)
-      // Pi's messages are known by their times in ms, and a real answer takes longer than 1 ms. So an answer
-      // and the message after it never have the same time. This holds even on two branches (-seed 4015757) and
-      // after an error (-seed 4016229).
+      // Pi identifies messages by their times in ms, and a real answer takes longer than 1 ms. So no message may have
+      // the time of the answer before it, also on another branch (-seed 4015757) or after an error (-seed 4016229).
       while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
       if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {
@@ -248,7 +247,7 @@ export class World {
     this.plugin.tell("session.idle", { sessionID: session.id })
   }
 
-  /** The user types a prompt while the model works. It comes before the next step. */
+  /** The user sends a prompt while the model works. The next step contains it. */
   private steer(random: Random): void {
     this.note("steer")
     const message = userMessage(this.session, this.ids, this.machine)
@@ -276,7 +275,7 @@ export class World {
     const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
     if (kind === "failed") return this.two && random.chance(0.6) ? this.retry(row, random) : this.fail(row, random)
-    // An aborted answer reports no usage, so the host cannot know that its prompt was accepted (-seed 200017).
+    // An aborted answer reports no usage. So the host cannot know that the provider accepted its prompt (-seed 200017).
     if (kind !== "aborted") judge.happened.refused = false
     await answer(this, row, kind, random, verdict, usage, this.two ? row.message.info.time.created : started)
     await this.plugin.settled()
@@ -332,9 +331,9 @@ export class World {
     const turns = this.two?.newest!.turns ?? { raw: convert(raw, model), wire: convert(wire, model) }
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
-    // If a pass could not be stored in time, for example on a busy machine, it drops nothing. So the turn
-    // counts as disturbed.
     if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
+    // If a pass was not stored in time, for example on a busy machine, it drops nothing. So the request counts as
+    // disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 
@@ -347,11 +346,11 @@ export class World {
     }
     const elapsed = Date.now() - began
     this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + elapsed
-    // In OpenCode 2, the first request waits for the start of the host.
+    // In OpenCode 2, the first request also waits for the start of the host.
     if (elapsed > (this.two && this.passes === 1 ? 16_000 : 8000)) this.find("slow-hook", `${hook} took ${elapsed} ms`)
   }
 
-  /** The outcome of the newest pass, read from the shim's log. */
+  /** The result of the newest pass, from the shim's log. */
   outcome(): "applied" | "reapplied" | "unchanged" {
     let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
     this.isSystemRepeated = false
@@ -387,7 +386,7 @@ export class World {
     const window = this.windows.get(model)!
     const error = refusal(model, verdict.tokens, window)
     this.note("refused")
-    // If the stream of events has ended, the host does not hear of the refusal (-seed 720280).
+    // If the stream of events has ended, the host does not learn of the refusal (-seed 720280).
     const isUnknown = isDisturbed || judge.happened.reloaded || this.two?.isRead === false
     const refusals = isUnknown ? 0 : (this.refusals.get(model) ?? 0) + 1
     this.refusals.set(model, refusals)
@@ -399,25 +398,24 @@ export class World {
     row.message.info.error = error
     row.message.info.finish = "error"
     row.message.info.time.completed = this.machine.now()
-    // If the user lets it, OpenCode 2 compacts the session and asks again.
+    // If the user allows it, OpenCode 2 compacts the session and tries again.
     const compacts = this.two && random.chance(0.3)
     if (!compacts) session.rows.push(row)
     this.plugin.updated(row)
     this.plugin.tell("session.error", { sessionID: session.id, error })
     if (compacts) await compact(this, this.two!, random)
-    // If the newest prompt alone is too long, no drop can help, so the user takes it back.
+    // If the newest prompt alone is too long, no drop can help. So the user reverts it.
     if (refusals >= 4) {
       this.refusals.clear()
       revert(this, Random.of(this.seed, "give up", this.passes))
-      // If the newest message is now a prompt of the user, the turn continues with this prompt and its model
-      // (-seed 310125).
+      // After the revert, the turn may continue with an older prompt, and then with that prompt's model (-seed 310125).
       const asked = session.newestUser()!.message.info.model
       session.model = models.find(({ provider, id }) => provider === asked?.providerID && id === asked.modelID)!
     }
     return "done"
   }
 
-  /** OpenCode 2 asks again after a failure of the provider. */
+  /** After a failure of the provider, OpenCode 2 tries again. */
   private retry(row: Row, random: Random): Outcome {
     this.note("retry")
     this.two!.emit("session.retry.scheduled", { sessionID: this.session.id, assistantMessageID: row.id, error: { type: "provider.rate-limit", message: "overloaded" } })
@@ -443,7 +441,7 @@ export class World {
 
 }
 
-/** The path of the shim's log below the directory for temporary files. */
+/** The path of the shim's log. temporary is the directory for temporary files. */
 export function shimLogPath(temporary: string, harness: Harness): string {
   const user = process.getuid?.() ?? ""
   return join(temporary, `magicctx-${user}`, `${harness === "pi" ? "pi" : "opencode"}-shim-${process.pid}.log`)

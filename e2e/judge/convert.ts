@@ -1,5 +1,5 @@
-// Converts OpenCode's array to the body of the provider's request, with the packages that OpenCode bundles.
-// Each provider's fetch function stores the body and then aborts, so no request is sent.
+// Converts OpenCode's array to the body of the provider's request, with the packages that OpenCode uses. The fetch
+// function of each provider stores the body and throws, so no request is sent.
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
@@ -15,12 +15,12 @@ import { type Message, type Target, adapt, asked, modelOutput, namespaceOf, toUI
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Body = any
 
-/** A package (npm) that turns a prompt into a request of its provider, and the id of the model (api) for requests that name none. */
+/** A package that converts prompts to requests of its provider. api is the model's id if the request names no model. */
 export interface Converter {
   npm: string
   api: string
   open(fetch: typeof globalThis.fetch, api: string): LanguageModelV3
-  /** The provider options of a request, under the package's own key. */
+  /** The provider options of a request, under the key of the package. */
   options?: Record<string, unknown>
 }
 
@@ -57,7 +57,7 @@ export const converters = {
     open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
     options: { store: false },
   },
-  // OpenCode's own package for Copilot speaks the same dialect, but is in no registry.
+  // OpenCode has its own package for Copilot, with the same dialect, but it is in no registry.
   copilot: {
     npm: "@ai-sdk/github-copilot",
     api: "gpt-4.1",
@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway gets the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. So
-  // OpenCode does not prepare the prompt for this package.
+  // A gateway gets the prompt in the SDK's own form, and itself uses Anthropic's package for Claude. So OpenCode makes
+  // no changes to the prompt.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",
@@ -91,7 +91,7 @@ export const converters = {
 
 export type ConverterName = keyof typeof converters
 
-/** A Refusal is an error of the package: it cannot express this array for its provider. */
+/** The package's error for an array that it cannot convert for its provider. */
 export class Refusal extends Error {}
 
 class Kept extends Error {}
@@ -100,11 +100,11 @@ const System = "You are a coding agent."
 
 export interface Request {
   array: Message[]
-  /** If the model is missing, the newest user message names it. */
+  /** If model is missing, the model is the one that the newest user message names. */
   model?: { provider: string; id: string; api?: string } | undefined
 }
 
-/** The body of the request that OpenCode would send for the array. */
+/** Returns the body of the request that OpenCode would send for the array. */
 export async function convert(name: ConverterName, request: Request): Promise<Body> {
   const c: Converter = converters[name]
   const to: Target = { ...(request.model ?? asked(request.array)), npm: c.npm, api: request.model?.api ?? c.api }

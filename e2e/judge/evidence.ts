@@ -1,20 +1,20 @@
-// Evidence about thinking from the raw array: which text each proof (signature, redacted data, encrypted content)
-// belongs to, and which proofs the model gave in one sequence.
+// Facts about the thinking in the raw array: the text of each proof (signature, redacted data, encrypted content), and
+// the proofs that the model gave in one sequence.
 import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {
   /**
-   * The model binds its thinking to the prompt before it. A request may leave that thinking out, but must not send it
-   * after a changed prompt.
+   * Whether the model's thinking is bound. A request may leave bound thinking out, but must not send it after a changed
+   * prompt.
    */
   binds: boolean
   /** The texts for which the model gave each proof. */
   proofs: Map<string, Set<string>>
-  /** For each sequence of thinking blocks that the model gave one after the other: the proofs of the blocks. */
+  /** The proofs of each sequence of successive thinking blocks. */
   runs: string[][]
   /** The proofs of the answer that made a call. */
   ofCall: Map<string, string[]>
-  /** The text on which the host has put a breakpoint. */
+  /** The text at which the host has set a breakpoint. */
   marked?: string | undefined
 }
 

@@ -25,24 +25,24 @@ var ErrMissing = errors.New("the judge is not installed: run npm ci")
 type Case struct {
 	Name    string
 	Profile string
-	// Raw is the harness's array. Wire is the array that the shim sends.
+	// Raw is the harness's array before a pass. Wire is the array after the pass.
 	Raw, Wire []json.Value
 	// Harness is "pi", "opencode2", or empty for OpenCode 1.
 	Harness string
 	Binds   bool
-	// If Marked is not empty, the request must have a cache breakpoint at this text of the wire.
+	// If Marked is set, the request must have a breakpoint at this text of the wire.
 	Marked string
 
-	// Body is a captured request. Converter names the package that made it.
+	// Body is a captured request, and Converter is the package that produced it.
 	Body      json.Value
 	Converter string
 
-	// The judge converts Wire as the harness does. If Bodies is not empty, the result must equal one of these
-	// requests, which Converter has made.
+	// If Bodies is set, the judge converts Wire as the harness does. The result must equal one of Bodies, which are
+	// captured requests of Converter.
 	Bodies []json.Value
 }
 
-// A Violation is a provider's rule that a wire breaks although its raw array does not.
+// A Violation is a rule that the wire breaks, but the raw array does not.
 type Violation struct {
 	Name     string `json:"name"`
 	Profile  string `json:"profile"`
@@ -77,7 +77,7 @@ func (r Report) String() string {
 	return fmt.Sprintf("judged %d: %s; %d violations", r.Cases(), strings.Join(parts, ", "), len(r.Violations))
 }
 
-// A Judge is the running program. It is not safe for concurrent use.
+// A Judge is a running judge program. Only one goroutine may use it.
 type Judge struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -87,7 +87,7 @@ type Judge struct {
 	read   chan error
 }
 
-// Start starts the judge. If Bun or the packages are not installed, the error is ErrMissing.
+// If Bun or the judge's packages are not installed, Start returns ErrMissing.
 func Start(ctx context.Context) (*Judge, error) {
 	root, err := root()
 	if err != nil {
@@ -156,7 +156,7 @@ func (j *Judge) collect(r io.Reader) error {
 	return lines.Err()
 }
 
-// Send sends a case to the judge. The report of Close has the violations.
+// Send sends a case to the judge. Close returns the violations of all cases.
 func (j *Judge) Send(c Case) error {
 	type line struct {
 		Name      string       `json:"name"`
@@ -201,8 +201,8 @@ func (j *Judge) Close() (Report, error) {
 	return j.report, nil
 }
 
-// Needs starts a judge for a test. If the judge is not installed, the test is skipped, and fails in CI: there,
-// a job without a judge must not be green.
+// If the judge is not installed, Needs skips the test. In CI, the test fails instead, because a job without a judge
+// must not succeed.
 func Needs(t testing.TB) *Judge {
 	t.Helper()
 	j, err := Start(context.WithoutCancel(t.Context()))
@@ -215,7 +215,7 @@ func Needs(t testing.TB) *Judge {
 	return j
 }
 
-// Check closes j and fails the test for each kind of violation, with its shortest example.
+// Check closes j, and fails the test once for each kind of violation, with the shortest example.
 func (j *Judge) Check(t testing.TB) Report {
 	t.Helper()
 	r, err := j.Close()

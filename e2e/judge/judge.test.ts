@@ -1,5 +1,5 @@
-// Each rule must report a body that breaks the rule, and no good body. docs/provider-rules.md must name the
-// source of each rule.
+// Each rule must find a body that breaks it, and must not complain about a good body. docs/provider-rules.md must
+// contain the source of each rule.
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -39,7 +39,7 @@ const reason = (t: string): Any => ({ type: "reasoning", encrypted_content: `sig
 const bUser = (...content: Any[]): Any => ({ role: "user", content })
 const bAssistant = (...content: Any[]): Any => ({ role: "assistant", content })
 
-/** By converter and rule: a body that breaks the rule, and the evidence to check it with. */
+/** For each converter and rule: a body that breaks the rule, and the evidence that shows it. */
 const broken: [ConverterName, string, Any, Partial<Evidence>?][] = [
   ["anthropic", "first-role", { messages: [assistant(text("so"))] }],
   ["anthropic", "last-role", { messages: [hello, assistant(text("so"))] }],
@@ -124,7 +124,7 @@ const good: [ConverterName, Any, Partial<Evidence>][] = [
     { ...thinks, system: [{ ...text("s"), cache_control: {} }], messages: [user(text("hi"), image("image/png")), assistant(think("a"), think("b"), text("so"), call("c"), call("d")), user(result("c"), result("d"), { ...text("and"), cache_control: {} })] },
     { proofs: signed("a", "b"), runs: [["sig-a", "sig-b"]], ofCall: new Map([["d", ["sig-a", "sig-b"]]]) },
   ],
-  // Thinking of finished turns may be left out, and a binding model accepts a turn without it.
+  // Thinking of finished turns may be missing, and a binding model accepts a turn without thinking.
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c")), assistant(text("so")), hello] }, { ofCall: new Map([["c", ["sig-a"]]]) }],
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c"))] }, { binds: true, ofCall: new Map([["c", ["sig-a"]]]) }],
   ["openai-chat", { messages: [say_("hi"), { ...call_("c"), tool_calls: [...call_("c").tool_calls, ...call_("d").tool_calls] }, answer_("d"), answer_("c"), say_("go on")] }, {}],
@@ -156,7 +156,7 @@ describe("rules", () => {
   })
 })
 
-/** A session: a prompt, an answer with two thinking blocks and a call, and an answer that calls again. */
+/** A session with a prompt, an answer with two thinking blocks and a call, and an answer with another call. */
 function session(provider: string): Message[] {
   const info = (id: string, role: string): Message["info"] => (role === "user" ? { id, role, model: { providerID: provider, modelID: "m" } } : { id, role, providerID: provider, modelID: "m" })
   const proof = (s: string): Any => ({ anthropic: { signature: `sig-${s}` } })
@@ -207,7 +207,7 @@ describe("judge", () => {
     const prompt = (id: string, text: string): Message => ({ info: { id, role: "user", model: { providerID: "some", modelID: "m" } }, parts: [{ id: `p-${id}`, type: "text", text }] })
     raw.splice(1, 0, prompt("u2", " "))
     raw.push(prompt("u3", "and"))
-    // The newest two messages, which get the breakpoints, are now the blank prompt and the prompt after it.
+    // The two newest messages are now the blank prompt and the next prompt. They get the breakpoints.
     const wire = without(raw, "r1", "t1", "p-call_0001", "r2", "r3", "p-call_0002", "p-call_0003")
     assert.deepEqual(await judge({ raw, wire, profile: "anthropic" }), [])
     const found = await judge({ raw: without(raw, "p-u2"), wire, profile: "anthropic" })

@@ -1,6 +1,6 @@
-// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same
-// pass, to the requests that OpenCode would send. It checks both requests against the providers' documentation.
-// If the raw array breaks the same rule, the harness or the model is the cause, so this is not a violation.
+// A judge that shares no code with magicctx. For each pass, it converts the raw array and the wire to OpenCode's
+// requests, and checks both against the rules of the providers. If the raw array breaks the same rule, the harness or
+// the model is the cause, and there is no violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"
@@ -35,7 +35,7 @@ export const rulesOf: Record<ConverterName, Rules> = {
   mistral,
 }
 
-/** The converters that judge a profile. An unknown provider may need any of several. */
+/** The converters for each profile. An unknown provider may use any of several packages. */
 const convertersOf = {
   anthropic: ["anthropic"],
   bedrock: ["bedrock"],
@@ -51,23 +51,23 @@ const convertersOf = {
 
 export type Profile = keyof typeof convertersOf
 
-/** The profiles, by the host's names, and two more converters. */
+/** The profiles of the host, and two more converters. */
 export const profiles = Object.keys(convertersOf) as Profile[]
 
 export interface Case {
   raw: Message[]
   wire: Message[]
   profile: string
-  /** The arrays of "pi" and "opencode2" hold steps. The default is OpenCode. */
+  /** For "pi" and "opencode2", the arrays contain steps. The default is "opencode". */
   harness?: "opencode" | "opencode2" | "pi" | undefined
   /**
-   * The model that is asked, as OpenCode names it. OpenCode chooses the model before a plugin changes the array. So if
-   * the model is missing, the raw array's newest user message names it.
+   * The model that is asked, in OpenCode's terms. If it is missing, the raw array's newest user message names it,
+   * because OpenCode chooses the model before a plugin changes the array.
    */
   model?: { provider: string; id: string } | undefined
-  /** The model binds its thinking to the prompt before it. */
+  /** Whether the model's thinking is bound to the prompt before it. */
   binds?: boolean | undefined
-  /** The text of the wire on which the host has put a breakpoint. */
+  /** The text of the wire at which the host has set a breakpoint. */
   marked?: string | undefined
 }
 
@@ -78,7 +78,7 @@ export async function judge(c: Case): Promise<Violation[]> {
   return found
 }
 
-/** Returns the converters that judge a case. Pi has no client for some providers of OpenCode. */
+/** Returns the converters for a case. Pi does not support some providers of OpenCode. */
 export function judgesOf(c: Pick<Case, "profile" | "harness">): ConverterName[] {
   if (!(c.profile in convertersOf)) throw new Error(`unknown profile ${JSON.stringify(c.profile)}`)
   const all = convertersOf[c.profile as Profile]
@@ -114,12 +114,12 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Maps a rule, or the identity of a finding, to another rule. A finding does not count if the raw array breaks the
- * other rule. If the array's last answer begins with a text, because the harness asked twice in a turn, then thinking
- * after that text has no effect. If the array ends with an answer, the provider refuses the array however the answer
- * begins.
- * If the array has a blank text, the provider refuses that text with or without a breakpoint. If only the wire has a
- * blank text, that is a finding of `text-blank`.
+ * Maps a rule, or a finding's identity, to another rule. If the raw array breaks that other rule, the finding does not
+ * count.
+ *
+ * For example, if the raw array's last answer begins with a text, because the harness asked twice in a turn, thinking
+ * after the text has no effect. If the raw array ends with an answer, the provider refuses it in any case. If it
+ * contains a blank text, the provider refuses it with or without a breakpoint.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -35,7 +35,7 @@ for await (const text of createInterface({ input: process.stdin, crlfDelay: Infi
   if (text.trim() === "") continue
   const line = JSON.parse(text) as Line
   const by = line.converter ?? line.profile
-  // If no converter of its harness can convert a case, the case is not judged.
+  // If no converter of the harness fits the profile, the case does not count as judged.
   if (line.converter || judgesOf(line).length > 0) judged[by] = (judged[by] ?? 0) + 1
   const found = line.bodies ? await compare(line, line.bodies) : line.body === undefined ? await judgeWire(line) : judgeBody(line)
   for (const v of found) report(line, v)
@@ -53,18 +53,19 @@ async function judgeWire(line: Line): Promise<Violation[]> {
   return judge({ ...line, wire })
 }
 
-/** Judges a captured request without the array that it came from. So it cannot know which contents were signed. */
+/** Judges a captured request. Its array is unknown, so all signatures are accepted. */
 function judgeBody(line: Line): Violation[] {
   const name = line.converter as ConverterName
   if (!(name in converters)) throw new Error(`unknown converter ${JSON.stringify(name)}`)
   const known = { has: () => true, get: () => ({ has: () => true }) } as never
   const evidence = { binds: line.binds ?? false, proofs: known, runs: [], ofCall: new Map<string, string[]>() }
   const found = checkBody(name, line.body, evidence)
-  // The releases of OpenCode 2 set this breakpoint. The beta sets one after the user's newest prompt instead.
+  // The rule breakpoint-newest applies to the releases of OpenCode 2. The beta sets its breakpoint after the user's newest
+  // prompt instead.
   return found.filter(({ rule }) => line.harness !== "opencode2" || rule !== "breakpoint-newest").map((f) => ({ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }))
 }
 
-/** Reports a wire whose converted request equals none of the harness's requests, with the first difference. */
+/** Compares the converted wire with captured requests. If no request is equal, it reports the first difference. */
 async function compare(line: Line, bodies: Body[]): Promise<Violation[]> {
   const name = line.converter as ConverterName
   const steps = line.wire as unknown as Step[]

@@ -1,7 +1,6 @@
-// OpenCode 1.18.33's own part of the conversion from its message array to a request, written again for the
-// judge. toUI turns the array into UI messages, and adapt changes the finished prompt for a provider. Between
-// the two, and after them, only the AI SDK acts (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares the
-// result with requests that the real OpenCode sent.
+// A rewrite of OpenCode 1.18.33's own code between its array and a request: toUI creates UI messages, and adapt changes
+// the finished prompt for a provider. The AI SDK does the rest (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares
+// the results with requests of the real OpenCode.
 import type { UIMessage } from "ai"
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from "@ai-sdk/provider"
 
@@ -9,7 +8,7 @@ type Json = Record<string, unknown>
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Any = any
 
-/** An entry of OpenCode's array has more members, which do not matter for the request. */
+/** The real entries of OpenCode's array have more members, which do not influence the request. */
 export interface Message {
   info: { id?: string; role: string; providerID?: string; modelID?: string; model?: { providerID?: string; modelID?: string }; error?: { name?: string } }
   parts: Part[]
@@ -39,10 +38,10 @@ export interface Part {
 }
 
 export interface Target {
-  /** OpenCode's name for the provider. An answer of another provider or model loses its metadata. */
+  /** OpenCode's name for the provider. OpenCode removes the metadata from answers of other providers and models. */
   provider: string
   id: string
-  /** The id that the provider's API knows. OpenCode looks for "claude" and "mistral" in it. */
+  /** The model's id in the provider's API. OpenCode looks for "claude" and "mistral" in it. */
   api: string
   /** The package with which OpenCode speaks to the provider. */
   npm: string
@@ -58,7 +57,7 @@ export function asked(array: Message[]): { provider: string; id: string } {
   return { provider: user?.info.model?.providerID ?? "", id: user?.info.model?.modelID ?? "" }
 }
 
-/** The array as messages of the AI SDK's chat, which the SDK's converter reads. */
+/** Converts the array to UI messages, which the SDK's converter reads. */
 export function toUI(array: Message[], to: Target): UIMessage[] {
   const all: { id: string; role: string; parts: Any[] }[] = []
   for (const m of array) {
@@ -95,7 +94,7 @@ function filePart(p: { mime?: string; url?: string; filename?: string }): Any {
 }
 
 /**
- * Whether OpenCode leaves an answer out. An answer with an error is sent only if it was aborted, and holds more than
+ * Whether OpenCode leaves an answer out. If an answer has an error, it is sent only if it was aborted and has more than
  * thinking.
  */
 function isLeftOut(m: Message): boolean {
@@ -111,7 +110,8 @@ function assistantParts(m: Message, to: Target, behind: Any[]): Any[] {
       case "step-start":
         return [{ type: "step-start" }]
       case "text":
-        // Between signed blocks, a blank replaces an empty text, so that the blocks keep their places.
+        // Between signed blocks, OpenCode sends a blank for an empty text, so that each block has the same index as
+        // before.
         return [{ type: "text", text: p.text === "" && isSigned ? " " : p.text, ...(isForeign ? {} : { providerMetadata: p.metadata }) }]
       case "reasoning":
         if (!isForeign) return [{ type: "reasoning", text: p.text, providerMetadata: p.metadata }]
@@ -160,7 +160,7 @@ function takesMediaInResults(to: Target, mime: string): boolean {
   return false
 }
 
-/** A tool's output as the model gets it: a text, or a text with files. */
+/** The form in which the model gets a tool's output: a text, or a text with files. */
 export function modelOutput({ output }: { output: unknown }): Any {
   if (typeof output === "string") return { type: "text", value: output }
   const { text, attachments } = output as { text?: string; attachments?: { mime: string; url: string }[] }
@@ -187,7 +187,7 @@ const namespaces: Record<string, string> = {
 /** The key under which the package of a target looks for its options. */
 export const namespaceOf = (npm: string): string | undefined => namespaces[npm]
 
-/** Makes OpenCode's changes to a finished prompt before the provider's package gets it. */
+/** Changes a finished prompt as OpenCode does before it gives the prompt to the provider's package. */
 export function adapt(prompt: LanguageModelV3Prompt, to: Target): LanguageModelV3Prompt {
   let all = prompt as Any[]
   all = withoutEmpty(all, to)
@@ -201,7 +201,7 @@ export function adapt(prompt: LanguageModelV3Prompt, to: Target): LanguageModelV
   return renamespace(all, to)
 }
 
-/** Removes empty texts and thinking without proof, for two packages. */
+/** For two packages, OpenCode removes empty texts and thinking without a proof. */
 function withoutEmpty(all: Any[], to: Target): Any[] {
   const keepsThinking = {
     "@ai-sdk/anthropic": (p: Any): boolean =>
@@ -225,7 +225,7 @@ function renameCalls(all: Any[], rename: (id: string) => string): void {
   }
 }
 
-/** Mistral's call ids have nine letters or digits, and no user message may directly follow a tool message. */
+/** In Mistral's API, the id of a call has nine letters or digits, and no user message may follow a tool message. */
 function forMistral(all: Any[]): Any[] {
   renameCalls(all, (call) => call.replaceAll(/[^a-zA-Z0-9]/g, "").slice(0, 9).padEnd(9, "0"))
   return all.flatMap((m, i) =>
@@ -233,7 +233,7 @@ function forMistral(all: Any[]): Any[] {
   )
 }
 
-/** Puts a breakpoint at the end of the first two system messages and of the newest two other messages. */
+/** Sets breakpoints at the end of the first two system messages and of the newest two other messages. */
 function plantBreakpoints(all: Any[], to: Target): void {
   const system = all.filter((m) => m.role === "system").slice(0, 2)
   const newest = all.filter((m) => m.role !== "system").slice(-2)
@@ -252,8 +252,7 @@ function plantBreakpoints(all: Any[], to: Target): void {
 }
 
 /**
- * Moves options from the provider's own name to the name that its package knows. Removes the ids of items that the
- * provider has not stored.
+ * Moves options from OpenCode's key to the package's key, and removes ids of items that the provider does not store.
  */
 function renamespace(all: Any[], to: Target): LanguageModelV3Message[] {
   const key = namespaceOf(to.npm)

@@ -1,6 +1,6 @@
-// Reads steps of OpenCode 2 as steps of Pi. Both harnesses make the same request from a conversation. The shim
-// of OpenCode 2 leaves blank texts out, as Pi does. A system update reaches the provider as a text of the user.
-// But OpenCode 2 sends the texts of a failed answer.
+// Converts steps of OpenCode 2 to steps of Pi, because both harnesses send the same request for a conversation. For
+// example, the shim of OpenCode 2 removes blank texts, as Pi does, and an update of the system prompt becomes a text of
+// the user. But OpenCode 2 also sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {
@@ -30,7 +30,7 @@ export interface Step {
   results?: Message[]
 }
 
-/** The content of an image does not matter, but it has to be there. */
+/** A request needs some content for an image. Which content does not matter. */
 const pixel = "iVBORw0KGgo="
 
 export function asPi({ id, info, message, results }: Step): PiStep {
@@ -48,7 +48,7 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // If the provider has run a call, its result is in the same answer, and no other message has to follow.
+  // If the provider itself runs a call, the result is in the same answer, and no message with a result must follow.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

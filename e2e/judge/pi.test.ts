@@ -1,4 +1,4 @@
-// Checks each row of docs/pi.md that shapes a request, and a wire of Pi that its provider would refuse.
+// Checks each row of docs/pi.md about requests, and a wire of Pi that its provider would refuse.
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { type Message, judge } from "./judge.ts"

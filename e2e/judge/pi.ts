@@ -1,5 +1,5 @@
-// Converts steps of Pi to the body of the provider's request, as the recorded requests of Pi show it
-// (docs/pi.md). A step is an answer of Pi with the results after it, or any other message alone.
+// Converts steps of Pi to the body of the provider's request, as in recorded requests of Pi (docs/pi.md). A step is an
+// answer with its results, or any other single message.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -37,7 +37,7 @@ export interface Step {
   results?: PiMessage[]
 }
 
-/** By converter of the AI SDK: the dialect that Pi uses for the same provider. Pi has none for the other converters. */
+/** The dialect that Pi uses for the provider of each converter. Pi does not support the other converters. */
 const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat">> = {
   anthropic: "anthropic",
   vertex: "anthropic",
@@ -54,20 +54,17 @@ export const speaks = (name: ConverterName): boolean => name in dialects
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Pi's own array: the steps that were not removed, with the results after each. */
+/** Returns Pi's own array: each step's message and its results, without removed steps. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
-    // The shim leaves out a failed answer with its results. Pi skips only the answer.
+    // For a failed answer, the shim removes the results, too. Pi skips only the answer.
     if (isFailed(s.message) || s.message.excludeFromContext) return []
     return [asText(s.message), ...(s.results ?? [])]
   })
 }
 
-/**
- * A message with a role that only Pi knows becomes a text of the user. The text that Pi writes around it does not
- * matter here.
- */
+/** Converts a message with a role of Pi to a text of the user. The words that Pi adds do not matter here. */
 function asText(m: PiMessage): PiMessage {
   if (m.role === "bashExecution") return { ...m, content: `Ran \`${m.command}\`\n\`\`\`\n${m.output}\n\`\`\`` }
   return m.summary === undefined ? m : { ...m, content: `<summary>\n${m.summary}\n</summary>` }
@@ -75,7 +72,7 @@ function asText(m: PiMessage): PiMessage {
 
 const isFailed = (m: PiMessage): boolean => m.stopReason === "error" || m.stopReason === "aborted"
 
-/** Pi's messages for a model: thinking of other models is text, and each call has a result. */
+/** Returns Pi's messages for a model: thinking of another model becomes a text, and each call gets a result. */
 function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
   const all: PiMessage[] = []
   let open: Block[] = []
@@ -106,13 +103,10 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
   return all
 }
 
-/**
- * A user's message of Pi names no model, so the newest answer does. An array that a test invents may name the model in
- * a user's message.
- */
+/** In Pi, a prompt contains no model, so the newest answer decides. Tests may put a model into a prompt. */
 const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
 
-/** The body of the request that Pi would send for the steps. The raw array names the model. */
+/** Returns the body of the request that Pi would send for the steps. The raw array contains the model. */
 export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body {
   const asked = askedBy(raw)
   const all = prepare(steps, asked)
@@ -127,8 +121,8 @@ export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body
 }
 
 /**
- * The messages of Pi's request in the form of convertPi: texts as blocks, neighbours of one role as one message, and no
- * cache markers.
+ * Normalises the messages of a captured request like convertPi: texts are blocks, neighbouring messages of one role are
+ * joined, and there are no breakpoints.
  */
 export function sentByPi(body: Body): Body[] {
   const messages: Body[] = []
@@ -231,7 +225,7 @@ function toChat(all: PiMessage[]): Body {
   return messages.length === 0 ? undefined : { messages: [{ role: "system", content: "You are a coding agent." }, ...messages] }
 }
 
-/** Only the thinking of the asked model reaches the provider as thinking. So only this thinking is evidence. */
+/** The thinking of other models reaches the provider as a text, so only the asked model's thinking is evidence. */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
   const asked = askedBy(raw)

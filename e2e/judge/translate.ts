@@ -1,11 +1,11 @@
-// Translates a session that was recorded with one provider, so that it can be judged for another. In the raw
-// array and in the wire, the proofs of thinking get the form that the other provider's package reads.
+// Translates a session that was recorded with one provider, so that it can be judged for another. The proofs of
+// thinking get the form that the other provider's package reads.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"
 
 type Options = Record<string, unknown>
 
-/** The proofs get the form that the package npm reads. */
+/** Gives the proofs of both arrays the form that the package npm reads. */
 export function translate(raw: Message[], wire: Message[], npm: string): { raw: Message[]; wire: Message[] } {
   const namespace = npm === "@ai-sdk/gateway" ? "anthropic" : namespaceOf(npm)
   const form = namespace && forms[namespace]

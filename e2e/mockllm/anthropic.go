@@ -115,7 +115,7 @@ func anthropicStop(step Step) string {
 	return "end_turn"
 }
 
-// In Anthropic's form, input_tokens excludes the tokens that the cache read or wrote.
+// Anthropic's input_tokens does not include tokens that were read from or written to the cache.
 func anthropicUsage(req *Request) object {
 	return object{
 		"input_tokens":                req.Reported.Fresh,

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// A Binding is the server's reaction to a thinking block whose prefix has changed. Claude 5.1 and later bind
-// each thinking block to its prefix: the tools, the system prompt and all content before the block.
+// A Binding says what the server does with invalid bound thinking. From Claude 5.1 on, each thinking block is bound to
+// its prefix: the tools, the system prompt and all content before it.
 type Binding int
 
 const (
 	// BindingOff sends the signatures of the script and checks nothing.
 	BindingOff Binding = iota
-	// BindingRefuse answers 400, which is the API's default. It ignores "drop_block" in the request, so that a
-	// test notices a fault that dropping the block would hide.
+	// BindingRefuse answers 400, which is the API's default. It ignores "drop_block" in the request: if the server
+	// dropped an invalid block, the test would not notice that the client had sent it.
 	BindingRefuse
 	// BindingDrop answers the request, and lists the dropped blocks in input_transformations.
 	BindingDrop
@@ -29,8 +29,8 @@ type binding struct {
 	counts map[string]*ThinkingCount // by session
 }
 
-// A block can be missing among the requests of a conversation: all requests to one model. Requests without
-// tools, for example for summaries, are a separate conversation.
+// A conversation is all requests of a session to one model. Requests without tools, for example for summaries, are a
+// separate conversation. A block is missing if the conversation's next request does not contain it.
 type conversation struct {
 	session, model string
 	hasTools       bool
@@ -45,9 +45,9 @@ type madeBlock struct {
 	answer    []string
 }
 
-// Bind makes these models bind their thinking: the server signs each block with a digest of everything before
-// the block, and checks the block when it comes back. Bind forgets all earlier blocks. For other models, the
-// server only remembers which thinking they made.
+// Bind makes the server sign each thinking block of these models with a digest of everything before it, and check the
+// block in later requests. For other models, the server only remembers which thinking they wrote. Bind forgets all
+// earlier blocks.
 func (s *Server) Bind(mode Binding, models ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (b BoundBlock) refusal() *HTTPError {
 	return &HTTPError{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: message + " " + b.Why}
 }
 
-// transformations lists the dropped blocks in the form of the API's report.
+// transformations lists the dropped blocks in the form that the API uses.
 func (t ThinkingCheck) transformations() []object {
 	var list []object
 	for _, b := range t.Blocks {
@@ -161,8 +161,7 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 }
 
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// If a missing block could have been sent, the blocks after it would still be valid. So this block counts
-	// as present.
+	// A missing block that could have been sent counts as present, because the blocks after it would still be valid.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {
 		couldBeThere[p.signature] = true
@@ -233,7 +232,7 @@ func (b *binding) sign(r *Request, step Step) Step {
 	return step
 }
 
-// The next request should contain the valid blocks of this request and the blocks of its answer.
+// expect stores the blocks that the next request should contain: the valid blocks of r, and the blocks of its answer.
 func (b *binding) expect(r *Request, blocks []*madeBlock) {
 	var held []*madeBlock
 	judged := r.Thinking.Blocks

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A chat sends back every answer of a binding model, and lets a test change it.
+// A chat is a client that sends back every answer of a binding model. A test can change the messages.
 type chat struct {
 	t        *testing.T
 	server   *Server
@@ -117,13 +117,13 @@ func threeSteps(t *testing.T, mode Binding) *chat {
 	return c
 }
 
-// Each case changes one thing before a thinking block. Some changes invalidate the block.
+// Each case changes one thing before a thinking block. Only some changes make the block invalid.
 func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	const missingThinking = "thinking` block that preceded this one"
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid lists the blocks that fail the check. why is a part of the first block's reason.
+		// invalid are the blocks that fail the check. why is a part of the reason for the first of them.
 		invalid []string
 		why     string
 		missing []MissingBlock
@@ -288,7 +288,7 @@ func TestThinkingBetweenTexts(t *testing.T) {
 	}
 }
 
-// Thinking that the model made after a change is valid, because it is bound to the changed prefix.
+// Thinking that the model writes after a change is bound to the changed prompt, so it is valid.
 func TestThinkingAfterAChangeIsValid(t *testing.T) {
 	c := threeSteps(t, BindingDrop)
 	c.messages[2]["content"] = []object{toolResult("t1", "[dropped §2§]")}

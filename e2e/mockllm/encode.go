@@ -9,10 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The providers' formats are nested and wide. Go types for them would only repeat the literals below.
+// The providers' formats are large and nested. Go types would only repeat the literals below.
 type object map[string]any
 
-// An event is one server-sent event. Data that is a string is sent as it is, any other data as JSON.
+// An event is one server-sent event. If data is a string, it is sent unchanged. All other data is sent as JSON.
 type event struct {
 	name string
 	data any
@@ -75,7 +75,7 @@ func numberedID(d Dialect, n int) string {
 	return fmt.Sprintf("toolu_mock%06d", n)
 }
 
-// An Anthropic answer without streaming can hold only valid JSON as arguments.
+// In an Anthropic answer without streaming, the arguments must be valid JSON.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

@@ -109,8 +109,7 @@ func openaiFinish(step Step) string {
 	return "stop"
 }
 
-// In OpenAI's form, prompt_tokens includes the tokens that were read from the cache, and cache writes are not
-// reported.
+// OpenAI's prompt_tokens includes the tokens that were read from the cache. Writes to the cache are not reported.
 func openaiUsage(req *Request) object {
 	prompt := req.Reported.Prompt()
 	return object{

@@ -12,13 +12,14 @@ import (
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
-	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken[j] covers the first j
-	// pieces that are not thinking.
+	// chain[i] is the hash of tools, system prompt and the first i pieces. spoken[j] is the same for the first j pieces
+	// that are not thinking.
 	chain, spoken []promptcache.Hash
 	says          []string
 }
 
-// A piece has its message's role but not its index, because the API joins neighbouring messages of one role.
+// A piece contains the role of its message, but not the message's index, because the API joins neighbouring messages of
+// one role.
 type piece struct {
 	where      string
 	role       string
@@ -41,8 +42,7 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// Later additions to the prefix do not change the copy. The copy has no texts, because they would keep every
-// request in memory.
+// soFar returns a copy that later pieces do not change. It contains no texts, so that requests can be freed.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil
@@ -89,8 +89,8 @@ func prefixOf(r *Request) prefix {
 	return p
 }
 
-// canonical returns a block as the API understands it. A string equals a text block, the order of members does
-// not matter, and cache markers are no content.
+// canonical returns a block as the API understands it: a string equals a text block, and the order of members and cache
+// breakpoints do not matter.
 func canonical(raw json.Value) []byte {
 	if raw.Kind() == '"' {
 		return encoded(object{"type": "text", "text": textOf(raw)})
@@ -158,8 +158,8 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// An answer is given by its texts and the ids of its calls. continues reports whether the n-th piece that is
-// not thinking, counted from 0, belongs to the answer. A text may have got a tag.
+// answer contains an answer's texts and the ids of its calls. continues reports whether piece n, without thinking and
+// counted from 0, belongs to the answer. A text may have got a tag since.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

@@ -19,9 +19,9 @@ const (
 	OpenAI    Dialect = "openai"
 )
 
-// A Request is one captured request. It does not change after the answer.
+// A Request is a captured request. After its answer, it does not change.
 type Request struct {
-	// Seq numbers the requests of a server from 1, in order of arrival.
+	// Seq is the number of the request in order of arrival. The first request has 1.
 	Seq     int
 	Dialect Dialect
 	Path    string
@@ -29,15 +29,15 @@ type Request struct {
 	Body    []byte
 	Model   string
 	Stream  bool
-	// System is the text of the system prompt, one entry per block.
+	// System contains the blocks of the system prompt.
 	System   []string
 	Tools    []string
 	Messages []Message
-	// Blocks is the whole prompt in the order of the wire: tools, system, messages.
+	// Blocks is the whole prompt in this order: tools, system, messages.
 	Blocks    []PromptBlock
 	Simulated promptcache.Tokens
 	Reported  promptcache.Tokens
-	// Rule is the name of the rule that answered. If the server refused the thinking, Rule would have answered.
+	// Rule is the name of the rule that answered, or would have answered if the server had not refused the thinking.
 	Rule     string
 	Thinking ThinkingCheck
 
@@ -49,27 +49,26 @@ type Message struct {
 	Content []Content
 }
 
-// In the OpenAI dialect, a tool call becomes a "tool_use" and a tool message a "tool_result", so that one check
-// fits both dialects.
+// In the OpenAI dialect, a call has the type "tool_use" and a result "tool_result", so tests need no second check.
 type Content struct {
 	Type      string
 	Text      string
 	Signature string
-	// ID is the id of a call. In a result it is the id of the answered call.
+	// ID is the id of a call. In a result, it is the id of the call to which the result belongs.
 	ID    string
 	Name  string
 	Input json.Value
 }
 
-// A PromptBlock is a part of the request as the prompt cache sees it.
+// A PromptBlock is one block of the prompt. The cache works with whole blocks.
 type PromptBlock struct {
-	// Where is the place of the block, for example "tools[0]" or "messages[2].content[0]:user".
+	// Where is the block's place, for example "tools[0]" or "messages[2].content[0]:user".
 	Where      string
 	JSON       json.Value
 	Breakpoint bool
 }
 
-// In these headers the harnesses send the id of their session to the provider.
+// The harnesses send the id of the session to the provider in these headers.
 const (
 	openCodeSession = "X-Session-Id"
 	piSession       = "X-Session-Affinity"
@@ -98,10 +97,10 @@ func (r *Request) Breakpoints() (where []string) {
 	return where
 }
 
-// Tokens returns the size of the prompt in the server's own count.
+// Tokens returns the size of the prompt as the server estimates it.
 func (r *Request) Tokens() int { return r.TokensThrough(len(r.Blocks) - 1) }
 
-// TokensThrough returns the size of the blocks up to and including Blocks[last].
+// TokensThrough returns the estimated tokens from the start of the prompt to the end of Blocks[last].
 func (r *Request) TokensThrough(last int) (n int) {
 	for _, b := range r.Blocks[:last+1] {
 		n += estimateTokens(len(b.JSON))
@@ -131,7 +130,7 @@ type wireMessage struct {
 	raw json.Value
 }
 
-// In the OpenAI dialect a message is one block of the prompt, so UnmarshalJSON keeps the raw message.
+// In the OpenAI dialect, a message is one block of the prompt, so UnmarshalJSON also stores the raw message.
 func (m *wireMessage) UnmarshalJSON(data []byte) error {
 	type plain wireMessage
 	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
@@ -177,7 +176,7 @@ func (r *Request) parse() error {
 
 func (r *Request) addMessage(i int, m wireMessage) {
 	if r.Dialect == OpenAI {
-		// The automatic cache of this dialect works on tokens. A message is the smallest piece with known borders.
+		// The real cache of this dialect works on tokens. Here, a message is the smallest unit.
 		r.addBlock(fmt.Sprintf("messages[%d]:%s", i, m.Role), m.raw)
 		if m.Role == "system" || m.Role == "developer" {
 			r.System = append(r.System, textOf(m.Content))
@@ -209,7 +208,7 @@ func (r *Request) addBlock(where string, raw json.Value) {
 	r.Blocks = append(r.Blocks, PromptBlock{Where: where, JSON: unmarked, Breakpoint: marked || r.Dialect == OpenAI})
 }
 
-// cacheBlocks counts a token for every four bytes. That is good enough to detect a bust, but not for a bill.
+// cacheBlocks estimates one token for four bytes. This is good enough to find busts, but not for a bill.
 func (r *Request) cacheBlocks() []promptcache.Block {
 	out := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {
@@ -220,8 +219,8 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// Pi sends a user's message as a text, except the last one, which needs a block for its cache marker. To the
-// provider both forms are the same.
+// Pi sends a prompt as a string. Only the last prompt is a block, because it needs a breakpoint. For the provider, both
+// forms are equal.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw
@@ -291,7 +290,7 @@ func textOf(raw json.Value) string {
 	return ""
 }
 
-// splitMarker removes cache_control from a block. The other bytes do not change, so that equal content stays equal.
+// splitMarker removes cache_control from a block. It does not change the other bytes, so equal contents are equal.
 func splitMarker(raw json.Value) (json.Value, bool) {
 	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw, false

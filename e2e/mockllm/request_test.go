@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// No input may make the mock panic. Without its cache marker, the rest of a block must stay.
+// No input may cause a panic in the mock. If a block's breakpoint is removed, all other bytes must be the same.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"messages":[{"role":"user","content":"go"}]}`, `{"system":[{"cache_control":{},"text":"\ud800"}],"messages":[]}`,

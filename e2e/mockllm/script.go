@@ -11,22 +11,22 @@ import (
 
 type Step struct {
 	Blocks []Block
-	// Stop is the stop reason in Anthropic's words. If empty, it is "tool_use" after a call, else "end_turn".
+	// Stop is the stop reason in Anthropic's terms. The default is "tool_use" after a call, or "end_turn".
 	Stop string
-	// Usage overrides the simulated usage. If Output is zero, it is still estimated.
+	// If Usage is set, it replaces the simulated usage. If its Output is 0, the output is estimated.
 	Usage *promptcache.Tokens
 
-	// If Error is set, the server sends this HTTP error and no Blocks.
+	// If Error is set, the server sends this HTTP error instead of Blocks.
 	Error *HTTPError
 	Delay time.Duration
-	// The server calls Until before it sends anything, and waits for its end. Until must return when its
-	// context ends. Unlike a rule, it may wait for other requests.
+	// The server waits for Until before it sends anything. Until must return when its context ends. In contrast to a
+	// rule, it may wait for other requests.
 	Until func(context.Context)
-	// ChunkBytes is the size of the pieces in which texts and arguments are streamed. With 0, each is one event.
+	// ChunkBytes is the size of the events in which a text is streamed. If it is 0, each text is one event.
 	ChunkBytes int
 	// Drop cuts the connection before the final events.
 	Drop bool
-	// If Hang is true, the server never answers, and the request ends when the client gives up.
+	// If Hang is true, the server does not answer until the client gives up.
 	Hang bool
 }
 
@@ -51,8 +51,8 @@ type Block struct {
 	kind      blockKind
 	text      string // the text, thinking, redacted data or error message
 	signature string
-	id, name  string // for a tool call; in a stream error, name is the type of the error
-	input     string // the arguments as they are sent, which need not be valid JSON
+	id, name  string // for a call: its id and name; for a stream error, name is the error's type
+	input     string // the arguments as they are sent; they need not be valid JSON
 }
 
 func Text(text string) Block { return Block{kind: kindText, text: text} }
@@ -61,10 +61,10 @@ func Thinking(text, signature string) Block {
 	return Block{kind: kindThinking, text: text, signature: signature}
 }
 
-// RedactedThinking is a reasoning block whose data only the provider can read.
+// RedactedThinking is thinking that only the provider can read.
 func RedactedThinking(data string) Block { return Block{kind: kindRedacted, text: data} }
 
-// Tool is a tool call. If id is empty, the server chooses an id.
+// Tool is a call of a tool. If id is empty, the server chooses the id.
 func Tool(id, name string, input any) Block {
 	raw, err := json.Marshal(input)
 	if err != nil {
@@ -73,12 +73,12 @@ func Tool(id, name string, input any) Block {
 	return Block{kind: kindTool, id: id, name: name, input: string(raw)}
 }
 
-// BadTool is a tool call whose arguments are sent unchanged, even if they are not JSON.
+// BadTool is a call whose arguments are sent unchanged, even if they are no valid JSON.
 func BadTool(id, name, rawInput string) Block {
 	return Block{kind: kindTool, id: id, name: name, input: rawInput}
 }
 
-// StreamError ends a stream with the provider's error event. An answer without streaming leaves it out.
+// StreamError ends a stream with the provider's error event. Without streaming, it is ignored.
 func StreamError(errorType, message string) Block {
 	return Block{kind: kindStreamError, name: errorType, text: message}
 }
@@ -100,7 +100,7 @@ func (s Step) calls() bool {
 	return false
 }
 
-// Input returns the arguments of the step's first call of a tool, or "".
+// Input returns the arguments of the first call of the tool. If there is no such call, it returns "".
 func (s Step) Input(tool string) string {
 	for _, b := range s.Blocks {
 		if b.kind == kindTool && b.name == tool {
@@ -117,17 +117,17 @@ func (s Step) size() (n int) {
 	return n
 }
 
-// A Rule answers the requests that it matches. Rules come before the queue.
+// A Rule answers the requests that match. The server tries the rules before the queue.
 type Rule struct {
 	Name  string
 	Match func(*Request) bool
-	// Calls of Answer are not concurrent, so Answer may keep state. It must not call the server.
+	// Calls of Answer never overlap, so Answer may change variables. Answer must not call the server.
 	Answer func(*Request) Step
 }
 
 func Always(s Step) func(*Request) Step { return func(*Request) Step { return s } }
 
-// InOrder answers with one step after the other. After the last step it refuses requests, as an empty queue does.
+// InOrder returns the steps one after the other. After the last step, it refuses requests, like an empty queue.
 func InOrder(steps ...Step) func(*Request) Step {
 	next := 0
 	return func(*Request) Step {
@@ -146,7 +146,7 @@ func SystemContains(text string) func(*Request) bool {
 	return func(r *Request) bool { return r.SystemContains(text) }
 }
 
-// WithoutTools matches requests that offer no tools, for example for titles and summaries.
+// WithoutTools matches requests without tools. They ask for titles and summaries, for example.
 func WithoutTools(r *Request) bool { return len(r.Tools) == 0 }
 
 func Model(id string) func(*Request) bool { return func(r *Request) bool { return r.Model == id } }

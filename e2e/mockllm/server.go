@@ -24,11 +24,11 @@ type Server struct {
 	cache    promptcache.Cache
 	nextID   int
 	binding  binding
-	// When a client gives up a request, the server closes abandoned and replaces it with a new channel.
+	// If a client gives up a request, the server closes abandoned and creates a new channel.
 	abandoned chan struct{}
 }
 
-// Start serves on a free port of the loopback interface until Close.
+// Start listens on a free port of 127.0.0.1. Close stops the server.
 func Start() *Server {
 	s := &Server{stop: make(chan struct{}), abandoned: make(chan struct{})}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -43,15 +43,15 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// The first matching rule answers a request. AddRule adds a rule after the existing ones.
+// AddRule adds a rule after the others. The first rule that matches answers a request.
 func (s *Server) AddRule(r Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(s.rules, r)
 }
 
-// The queue answers the requests that no rule matches. If the queue is empty, the request is refused, and so
-// its test fails.
+// If no rule matches a request, the queue answers it. If the queue is empty, the server refuses the request, and the
+// test fails.
 func (s *Server) Enqueue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) Requests() []*Request {
 	return append([]*Request(nil), s.requests...)
 }
 
-// The channel is closed when the next client gives up its request before the answer begins.
+// Abandoned returns a channel that is closed when a client next gives up a request before the answer begins.
 func (s *Server) Abandoned() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,7 @@ func dialectOf(r *http.Request) (Dialect, bool) {
 	return "", false
 }
 
-// The order of arrival, the order of the queue and the cache must agree. So one lock covers the recording and
-// the choice of the answer.
+// One lock protects the list of requests, the queue and the cache, so that all three have the same order.
 func (s *Server) accept(req *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,31 +5,30 @@ type BlockState int
 const (
 	// BlockValid: everything before the block is unchanged.
 	BlockValid BlockState = iota
-	// BlockInvalid: the server did not make the block, or the block or something before it has changed.
+	// BlockInvalid: the block or something before it has changed, or the block does not come from this server.
 	BlockInvalid
-	// BlockForeign: another model made the block. The API drops it silently.
+	// BlockForeign: the block comes from another model. The API drops it without an error.
 	BlockForeign
 )
 
 type BoundBlock struct {
 	// Where is the place in the API's notation, for example "messages.3.content.0".
 	Where string
-	// If the server did not make the block, Made is 0. Otherwise Made is the Seq of the request whose answer
-	// contained the block.
+	// Made is the Seq of the request whose answer contained the block. If the block is not from this server, it is 0.
 	Made  int
 	State BlockState
 	Why   string
 }
 
-// A block may be valid in the conversation's last request, or come with its answer. If the next request does
-// not contain this block, the block is missing. An Absence says why.
+// If a block was valid in the last request, or came with its answer, the next request should contain it. If it is
+// missing, an Absence is the reason.
 type Absence int
 
 const (
-	// Lost: everything before the block is unchanged, and the rest of its answer follows. So the client could
+	// Lost: nothing before the block has changed, and the request contains the rest of its answer. So the client could
 	// have sent the block.
 	Lost Absence = iota
-	// Cut: something before the block has changed, so the block would have been invalid.
+	// Cut: something before the block has changed, so the block would be invalid.
 	Cut
 	// Gone: the request no longer contains the block's answer.
 	Gone
@@ -63,7 +62,7 @@ func (t ThinkingCheck) CountMissing(how Absence) (n int) {
 	return n
 }
 
-// A ThinkingCount adds up the requests of one session to binding models.
+// A ThinkingCount contains sums over all requests of a session to binding models.
 type ThinkingCount struct {
 	Requests, Refused int
 	Made              int

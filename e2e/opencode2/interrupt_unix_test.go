@@ -15,7 +15,7 @@ func init() {
 	troubles = append([]play{{"an interrupt in a pass", playInterruptInPass}}, troubles...)
 }
 
-// OpenCode does not wait for the hook of an interrupted turn. So the next hook begins while the first hook still runs.
+// OpenCode does not wait for the hook of an interrupted turn. So the next hook begins while the first is still running.
 func playInterruptInPass(w *world) {
 	s := w.session(large)
 	w.say(s, "first", calls(mockllm.Text("I look."), read("c1", "a.txt")), mockllm.Say("One."))

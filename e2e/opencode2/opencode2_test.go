@@ -272,7 +272,7 @@ func playStoppedHost(w *world) {
 	w.withoutHost(func(w *world) error { return w.user.StopHost(w.ctx) })
 }
 
-// The host ends between two turns. The shim starts the next host.
+// Between two turns, the host ends. The shim must start a new host.
 func (w *world) withoutHost(end func(*world) error) {
 	w.t.Helper()
 	s := w.session(large)

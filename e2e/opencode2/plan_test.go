@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A plannedStep is a step of the wire as the host has planned it, with the fields that reach the provider.
+// A plannedStep is a step of the wire that the host has planned, reduced to the fields that reach the provider.
 type plannedStep struct {
 	Message entry   `json:"message"`
 	Results []entry `json:"results"`
@@ -30,7 +30,7 @@ type entry struct {
 	} `json:"content"`
 }
 
-// Each pass of a trace must have a request with exactly the planned contents, in order.
+// For each pass of a trace, the provider must have received exactly the planned content, in order.
 func (w *world) sentAsPlanned(path string) {
 	w.t.Helper()
 	trace, err := os.ReadFile(path)
@@ -89,7 +89,7 @@ func planOf(wire []json.Value) (contents []string, err error) {
 	return contents, nil
 }
 
-// OpenCode encodes all other values in a form that the test does not check.
+// The test does not check the forms in which OpenCode encodes other values.
 func resultText(kind string, value json.Value) (text string) {
 	if kind == "text" && json.Unmarshal(value, &text) == nil {
 		return " " + text

@@ -26,13 +26,13 @@ const Variable = "MAGICCTX_OPENCODE2"
 
 const password = "pw"
 
-// startTimeout is generous: a start takes 8 to 18 s on a loaded machine.
+// On a busy machine, a start takes 8 to 18 s.
 const startTimeout = 90 * time.Second
 
-// The fields Config and Inline, which OpenCode 1 has, are not used.
+// OpenCode 2 ignores the fields Config and Inline.
 type Options struct {
 	opencodetest.Options
-	// If Source is empty, the fake is started. Otherwise Source is the directory with the source of the beta.
+	// Source is the directory with the beta's source. If it is empty, Start starts the fake.
 	Source          string
 	Compacts        bool
 	TerminalPlugins []string
@@ -50,7 +50,7 @@ type Server struct {
 	done    chan struct{} // closed when the process has ended
 }
 
-// Start waits until OpenCode answers. The process ends with Stop, or is killed when ctx ends.
+// Start waits until OpenCode answers. Stop ends the process, and the end of ctx kills it.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.writeConfig(); err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)
@@ -90,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-// command runs the beta. Bun's settings in the beta's directory preload what the source needs.
+// command runs the beta in its own directory, because Bun's settings there load modules that the source needs.
 func (o Options) command(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{"run", "--conditions=browser", filepath.Join("src", "index.ts")}, args...)
 	return o.bun(ctx, filepath.Join(o.Source, "packages", "cli"), args...)
@@ -174,7 +174,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// If out is not nil, Call decodes the member data of the answer into out.
+// Call stores the member data of the answer in out. out may be nil.
 func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
 	raw, err := s.request(ctx, method, path, in)
 	if err != nil || out == nil {

@@ -55,7 +55,7 @@ func (s *Session) post(ctx context.Context, what string, in, out any) error {
 	return s.server.Call(ctx, http.MethodPost, "/api/session/"+s.ID+"/"+what, in, out)
 }
 
-// Err returns the error that OpenCode stored with the message, or nil.
+// Err returns the error that OpenCode has stored with the message. It is nil if there is none.
 func (m Message) Err() error {
 	if len(m.Error) == 0 {
 		return nil
@@ -63,8 +63,8 @@ func (m Message) Err() error {
 	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
-// Send does not wait for the answer. The beta expects the prompt's fields in the member "prompt"; the releases
-// expect them among the other members.
+// Send does not wait for the answer. The beta expects the prompt in the member "prompt". The releases expect its fields
+// at the top level.
 func (s *Session) Send(ctx context.Context, text string, more object) error {
 	prompt := object{"text": text}
 	for name, v := range more {
@@ -123,12 +123,12 @@ func (s *Session) Interrupt(ctx context.Context) error {
 	return s.post(ctx, "interrupt", object{}, nil)
 }
 
-// Revert removes a message and all later ones. The next prompt makes the removal final.
+// Revert removes the message and all later messages. The removal becomes final with the next prompt.
 func (s *Session) Revert(ctx context.Context, message string) error {
 	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
 }
 
-// Fork copies the messages before this message, or all messages if it is empty.
+// Fork copies all messages before the given message. If message is empty, it copies all messages.
 func (s *Session) Fork(ctx context.Context, message string) (*Session, error) {
 	in := object{}
 	if message != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// ctx_expand gives the same page from the array in memory and, after a compaction, from OpenCode's database.
-// The session holds every kind of message.
+// The session has every kind of message. ctx_expand must return the same page from the array in memory and, after a
+// compaction, from OpenCode's database.
 func TestStoreHoldsWhatTheArrayHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)
@@ -57,7 +57,7 @@ func TestStoreHoldsWhatTheArrayHeld(t *testing.T) {
 	}
 }
 
-// The installation lists a directory, which the beta loads as OpenCode 1 does.
+// The installed entry is a directory. The beta must load it, as OpenCode 1 does.
 func TestInstalledDirectoryIsLoaded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)

@@ -19,7 +19,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The fake has no terminal, so without a beta the test is skipped.
+// The fake has no terminal. So the test is skipped if there is no beta.
 func newTerminalWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, stage.WithoutHistorian)
@@ -29,8 +29,8 @@ func newTerminalWorld(t *testing.T) *world {
 	return w
 }
 
-// The beta lacks some members of a release that the shim uses. likeARelease adds them. The beta's own toasts,
-// dialogs, keymap and renderer still draw the screen.
+// The shim uses members of a release that the beta lacks. likeARelease adds them. The beta's own toasts, dialogs,
+// keymap and renderer draw the screen.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))
@@ -72,7 +72,7 @@ func (s screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A user sees the status line and the toasts, and runs the commands without a turn of the model.
+// The user must see the status line and the toasts. The commands must work without a turn of the model.
 func TestTerminal(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.likeARelease()
@@ -139,8 +139,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// From 121 columns on, OpenCode has a sidebar. The panel in it follows the session through a restart of the host, and shows
-// another session when the terminal does.
+// If OpenCode has at least 121 columns, it shows a sidebar. The panel in the sidebar must follow the shown session,
+// also after a restart of the host.
 func TestPanel(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.likeARelease()
@@ -203,7 +203,7 @@ func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	return st.Panel
 }
 
-// OpenCode offers a completion, and the return key would accept it. A blank after the command prevents this.
+// OpenCode offers a completion, which the return key would accept. A blank after the command prevents this.
 func (s screen) run(command string, words ...string) {
 	s.t.Helper()
 	check(s.t, s.Type(command+" "))
@@ -212,8 +212,8 @@ func (s screen) run(command string, words ...string) {
 	s.wait(words...)
 }
 
-// factsOf returns the facts that `magicctx-host status` prints, for example "busts: 1 in 17 requests". It
-// leaves out facts with the age of something.
+// factsOf returns the facts that `magicctx-host status` prints, for example "busts: 1 in 17 requests". It skips facts
+// that contain an age.
 func factsOf(printed []byte) (facts []string) {
 	for _, m := range regexp.MustCompile(`(?m)^ ([a-z][a-z ]{10}) (\S.*(?:\n {13}\S.*)*)`).FindAllStringSubmatch(string(printed), -1) {
 		if text := joined(m[2]); !strings.Contains(text, " ago") {
@@ -223,13 +223,13 @@ func factsOf(printed []byte) (facts []string) {
 	return facts
 }
 
-// joined removes line breaks, repeated blanks, and the scroll bar of a dialog.
+// joined removes line breaks, repeated blanks and the scroll bar of a dialog.
 func joined(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("█▀▄", r) }), " ")
 }
 
-// The beta cannot carry calls from the plugin's half in the terminal to the half in the server. The half in the
-// terminal says so in its log, and the terminal works.
+// In the beta, the plugin's code in the terminal cannot call the plugin's code in the server. The terminal must still
+// work, and the log must contain the reason.
 func TestTerminalOfTheBeta(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.options.TerminalPlugins = []string{filepath.Join(filepath.Dir(product.Shim), "tui.js")}

@@ -155,7 +155,7 @@ func (w *world) wants(r *mockllm.Request, parts ...string) {
 	}
 }
 
-// Each call of a request must have its result, and each result its call.
+// wholeArcs fails if a call of the request has no result, or a result has no call.
 func (w *world) wholeArcs(r *mockllm.Request) {
 	w.t.Helper()
 	open := map[string]int{}
@@ -176,7 +176,7 @@ func (w *world) wholeArcs(r *mockllm.Request) {
 	}
 }
 
-// Each request of a session must begin with the request before it.
+// extends fails if a request of the session does not begin with the request before it.
 func (w *world) extends(requests []*mockllm.Request) {
 	w.t.Helper()
 	for i := 1; i < len(requests); i++ {
@@ -212,7 +212,7 @@ func (w *world) status(s *opencode2.Session) schema.SessionStatus {
 
 func (w *world) traces() string { return filepath.Join(w.user.Home.Root, "traces") }
 
-// A replay must find a reason for each bust, and no wire that breaks a rule.
+// replay fails if a replay finds a bust without a cause, or a wire that breaks a rule.
 func (w *world) replay() {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.traces(), "*.jsonl"))

@@ -10,9 +10,8 @@ import (
 
 var ErrNotInstalled = errors.New("opencode is not installed, run npm ci in the repository")
 
-// Binary returns OpenCode's executable in the node_modules of the repository at repo. The launcher of
-// opencode-ai is a link that its install script makes. Without install scripts the link is missing, so Binary
-// looks into the package of the platform.
+// Binary returns OpenCode's program in the node_modules of the repository. Usually, the install script of opencode-ai
+// links to it. If install scripts are switched off, Binary looks into the package of the platform.
 func Binary(repo string) (string, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {
@@ -32,17 +31,13 @@ func Binary(repo string) (string, error) {
 	return "", fmt.Errorf("%w (no %s in %s)", ErrNotInstalled, packages[0], modules)
 }
 
-// npm chooses packages only by operating system and architecture (x64, arm64). So it may install the variants
-// for older processors and for musl, with or without the main one. The best package comes first.
+// npm selects packages only by system and architecture, so it may also install the variants for older processors and
+// for musl. platformPackages lists the best package first.
 func platformPackages(goos, goarch string) []string {
-	system := map[string]string{"windows": "windows"}[goos]
-	if system == "" {
-		system = goos
-	}
 	arch := map[string]string{"amd64": "x64"}[goarch]
 	if arch == "" {
 		arch = goarch
 	}
-	base := "opencode-" + system + "-" + arch
+	base := "opencode-" + goos + "-" + arch
 	return []string{base, base + "-baseline", base + "-musl", base + "-baseline-musl"}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Client calls the HTTP API of one OpenCode, for one project directory.
+// A Client calls the HTTP API of an OpenCode process, for one project.
 type Client struct {
 	base, directory string
 	http            *http.Client
 }
 
 func newClient(base, directory string) *Client {
-	// A prompt is answered only at the end of its turn, so only the context bounds the time.
+	// The answer to a prompt comes at the end of the turn, so there is no timeout besides the context.
 	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
 }
 
@@ -60,7 +60,7 @@ type Part struct {
 	} `json:"state"`
 }
 
-// Err returns the error that OpenCode stored with the message, or nil.
+// Err returns the error that OpenCode has stored with the message. It is nil if there is none.
 func (m Message) Err() error {
 	if m.Info.Error == nil {
 		return nil
@@ -78,7 +78,7 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// If a session has no title, OpenCode asks the small model for one during the first turn.
+// If Title is empty, OpenCode asks the small model for a title during the first turn.
 type NewSession struct {
 	Title    string `json:"title,omitempty"`
 	ParentID string `json:"parentID,omitempty"`
@@ -125,7 +125,7 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt waits for the whole turn and returns its last message. If the turn failed, it returns an error.
+// Prompt waits until the turn ends, and returns its last message. If the turn fails, Prompt returns an error.
 func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message, error) {
 	var out Message
 	if err := c.Call(ctx, http.MethodPost, "/session/"+session+"/message", p.body(), &out); err != nil {
@@ -145,7 +145,7 @@ func (c *Client) Abort(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/abort", object{}, nil)
 }
 
-// Revert goes back to the point before a message. The next prompt deletes the later messages.
+// Revert goes back to the point before the message. The next prompt deletes the later messages.
 func (c *Client) Revert(ctx context.Context, session, message string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/revert", object{"messageID": message}, nil)
 }
@@ -155,7 +155,7 @@ func (c *Client) Unrevert(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/unrevert", object{}, nil)
 }
 
-// Fork copies the messages before this message, or all messages if it is empty. All ids in the copy are new.
+// Fork copies all messages before the given message, with new ids. If message is empty, it copies all messages.
 func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {
 	body := object{}
 	if message != "" {
@@ -225,8 +225,8 @@ type Event struct {
 	Properties json.Value `json:"properties"`
 }
 
-// Events returns when OpenCode has confirmed the subscription. The sequence ends with ctx, or when the caller
-// leaves its loop.
+// Events returns when OpenCode has confirmed the subscription. The sequence ends when ctx ends, or when the caller leaves
+// its loop.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	res, err := c.do(ctx, http.MethodGet, "/event", nil) //nolint:bodyclose // closed when the loop over the events ends

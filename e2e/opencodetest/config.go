@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// OpenCode knows the first three models as Claude by their ids, and then sets cache breakpoints. Their version
-// does not bind thinking. Without a version, magicctx would have to assume that a model binds it.
+// By their ids, OpenCode identifies the first three models as Claude, and sets breakpoints. Their version does not bind
+// thinking. If they had no version, magicctx would have to assume that they bind it.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Home holds all files that OpenCode reads or writes for a user.
+// A Home contains all directories in which OpenCode stores files of a user.
 type Home struct {
 	Root    string
 	Config  string // XDG_CONFIG_HOME
@@ -21,8 +21,8 @@ type Home struct {
 	Temp    string
 }
 
-// root should be short: sockets are created below it, and on some systems the path of a Unix socket has at most
-// 104 bytes.
+// root must be short: sockets are created below it, and on some systems the path of a Unix socket is limited to 104
+// bytes.
 func NewHome(root string) (*Home, error) {
 	h := &Home{
 		Root: root, Config: filepath.Join(root, "config"), Data: filepath.Join(root, "data"), Cache: filepath.Join(root, "cache"),
@@ -43,10 +43,10 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
-// SkipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK into every
-// config directory, also a project's .opencode, and loads plugins only after that. This takes three times as
-// long as OpenCode's own start, and more than a minute if no registry answers. If there is a node_modules and a
-// lock file that lists the dependency, OpenCode assumes that the SDK is installed.
+// SkipDependencyInstall keeps OpenCode from installing its plugin SDK with npm into dir. OpenCode does this for every
+// config directory, also a project's .opencode, before it loads plugins. It takes three times as long as OpenCode's
+// start, and more than a minute if no registry answers. If dir has a node_modules and a lock file with the dependency,
+// OpenCode skips the installation.
 func SkipDependencyInstall(dir string) error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}
@@ -69,7 +69,7 @@ func (h *Home) writeConfig(config map[string]any) error {
 	return writeJSON(filepath.Join(h.configDir(), "opencode.json"), config)
 }
 
-// The caller's variables with these prefixes would bring the caller's setup, or a real provider's key, into the test.
+// Variables with these prefixes would bring the developer's settings, or the key of a real provider, into the test.
 var foreignPrefixes = []string{
 	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "PI_", "AI_AGENT", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }

@@ -23,23 +23,22 @@ type Options struct {
 	Home    *Home
 	Project string
 	MockURL string
-	// An entry of OpenCode's `plugin` list is a spec or [spec, options].
+	// Each entry of OpenCode's list `plugin` is a spec or [spec, options].
 	Plugins []any
 	// Limits apply to all models. The zero value means DefaultLimits.
 	Limits Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]Limits
-	// With FlatPrices, reading from the cache costs as much as writing, so every bust pays off. Otherwise the
-	// prices are those of a Claude Sonnet.
+	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
+	// those of Claude Sonnet.
 	FlatPrices bool
-	// ReadPrice is the price of reading a million tokens from the cache, in $. 0 means the price of a Claude
-	// Sonnet, 0.3.
+	// ReadPrice is the price of a million cached tokens in $. 0 means 0.3, the price of Claude Sonnet.
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	Env    []string
-	// Inline passes the generated configuration in an environment variable, without a list of plugins. Then the
-	// home holds only the user's files.
+	// With Inline, the generated configuration, without plugins, is passed in an environment variable. The home then
+	// contains only files of the user.
 	Inline bool
 }
 
@@ -58,8 +57,8 @@ type OpenCode struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// Start waits until OpenCode listens. OpenCode loads the plugins at the first request for the project. The
-// process ends with Stop, or is killed when ctx ends.
+// Start waits until OpenCode listens. OpenCode loads the plugins at the first request for the project. Stop ends the
+// process, and the end of ctx kills it.
 func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -74,7 +73,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	cmd := exec.CommandContext(ctx, bin, "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// A grandchild that inherited the pipes must not keep Wait from returning.
+	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
 	cmd.WaitDelay = stopTimeout
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start opencode: %w", err)
@@ -82,7 +81,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	oc := &OpenCode{PID: cmd.Process.Pid, cmd: cmd, output: out, done: make(chan struct{})}
 	go func() {
 		defer close(oc.done)
-		_ = cmd.Wait() // the error can be ignored: either we killed the process, or the next request fails
+		_ = cmd.Wait() // no error matters: either we killed the process, or the next request fails
 	}()
 
 	select {
@@ -96,7 +95,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	}
 }
 
-// Screen returns the command that starts OpenCode with its screen, and a client of its server.
+// Screen returns a command that starts OpenCode with its screen, and a client for its server.
 func Screen(ctx context.Context, o Options) (*exec.Cmd, *Client, error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -134,7 +133,7 @@ func (o Options) configure() ([]string, error) {
 	return append(slices.Clone(o.Env), "OPENCODE_CONFIG_CONTENT="+string(content)), err
 }
 
-// Run waits for the end of `opencode run`. It returns standard output and the exit code.
+// Run runs `opencode run`. It returns the standard output and the exit code.
 func Run(ctx context.Context, o Options, args ...string) (stdout string, code int, err error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -158,7 +157,7 @@ func Run(ctx context.Context, o Options, args ...string) (stdout string, code in
 
 func (o *OpenCode) Output() string { return o.output.String() }
 
-// Stop asks the process to end, kills a process that takes too long, and waits for the end.
+// Stop sends SIGTERM and waits. If the process does not end in time, Stop kills it.
 func (o *OpenCode) Stop() error {
 	if err := o.cmd.Process.Signal(terminate); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop opencode: %w", err)

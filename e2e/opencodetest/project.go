@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// NewProject creates a git project with these files (path to content) in one commit. The commit is the same
-// everywhere. OpenCode takes its project id from the first commit, so the id is the same, too.
+// NewProject creates a git repository with one commit. files maps paths to contents. The commit's hash is the same
+// everywhere, so OpenCode's id of the project, which depends on the first commit, is the same, too.
 func NewProject(ctx context.Context, dir string, files map[string]string) error {
 	for name, content := range files {
 		path := filepath.Join(dir, name)

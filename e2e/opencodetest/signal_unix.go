@@ -4,5 +4,5 @@ package opencodetest
 
 import "syscall"
 
-// SIGTERM ends OpenCode in less than 0.1 s. Its children then read end of file.
+// After SIGTERM, OpenCode ends in less than 0.1 s, and its child processes read end of file.
 const terminate = syscall.SIGTERM

@@ -1,4 +1,4 @@
-// Opens every page of a directory as people will, and prints what is wrong.
+// Opens every page of a directory in a browser, and prints problems.
 //
 //   node browse.mjs CHROMIUM PAGES SCREENS
 import { mkdirSync, readdirSync } from "node:fs"
@@ -8,8 +8,8 @@ import { launch } from "./chrome.mjs"
 
 const [executablePath, pages, screens] = process.argv.slice(2)
 
-// The sizes of a phone, of half a screen and of a laptop. A dark page behaves like a light one, so only its
-// layout and its first sentence are checked.
+// A phone, half a screen and a laptop. Colours do not change the behaviour, so on the dark page only the layout and the
+// first sentence are checked.
 const views = [[360, 800, "light"], [800, 900, "dark"], [1280, 900, "light"]]
 
 mkdirSync(screens, { recursive: true })
@@ -36,7 +36,7 @@ async function visit(page, file, view) {
   page.on("pageerror", (error) => found.push(`uncaught: ${error.message}`))
   page.on("dialog", (dialog) => found.push(`dialog: ${dialog.message()}`))
   page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
-  page.setDefaultTimeout(0) // on a busy machine a page takes long; the test has a deadline of its own
+  page.setDefaultTimeout(0) // no timeout: a page may be slow on a busy machine, and the test has its own deadline
   const url = pathToFileURL(file).href
   await page.goto(url)
   await page.screenshot({ path: join(screens, view + "-top.png") }) // the part that people see first
@@ -50,7 +50,7 @@ async function visit(page, file, view) {
   return found
 }
 
-/** Runs in the page. Finds content that is wider than the screen, and text that lies on other text. */
+/** Runs in the page. Finds content that is wider than the screen, and texts that overlap. */
 function layoutProblems() {
   const found = []
   if (document.documentElement.scrollWidth > innerWidth) found.push(`is ${document.documentElement.scrollWidth} px wide`)
@@ -72,7 +72,7 @@ function layoutProblems() {
   return found
 }
 
-/** The page's first sentence is visible without scrolling, and names the requests and their cost. */
+/** The page's first sentence must be visible without scrolling, and contain the number of requests and their cost. */
 async function openingProblems(page) {
   const sentence = page.locator(".sentence")
   const box = await sentence.boundingBox()
@@ -84,8 +84,8 @@ async function openingProblems(page) {
 }
 
 /**
- * A bust shows its details after a click, and with the keyboard: Enter in the chart opens them, and Enter on the
- * bust's row closes them.
+ * A click must open a bust's details. Enter in the chart must open them, too, and Enter on the bust's row must close
+ * them.
  */
 async function bustProblems(page, view) {
   const session = page.locator(".session:not([hidden])")
@@ -111,7 +111,7 @@ async function bustProblems(page, view) {
   return found
 }
 
-/** At first, the last pass is chosen. The left arrow goes back one pass, and Page Up goes back to a bust. */
+/** At first, the last pass is selected. The left arrow must select the pass before, and Page Up the bust before. */
 async function keyboardProblems(page) {
   const stage = page.locator(".session:not([hidden]) .stage")
   const at = async () => Number(await stage.getAttribute("aria-valuenow"))

@@ -1,5 +1,4 @@
-// Uses the dashboard as a person does, and prints what is wrong. The script prints a line when it has seen the
-// first state.
+// Uses the dashboard as a person does, and prints problems. When the first state is shown, it prints a line.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
 import { mkdirSync, readFileSync } from "node:fs"
@@ -32,7 +31,7 @@ try {
   check("a session that has gone stays", (await page.locator(".card").count()) === 1)
   check("the warning is not shown", await page.locator("#warnings li").isVisible())
 
-  /** Looks at the shown page in all sizes and colours, and goes back to the first. */
+  /** Checks the shown page in all sizes and colours, and then restores the first size and colour. */
   const look = async (name) => {
     for (const [width, height, colorScheme] of [[400, 800, "dark"], [400, 800, "light"], [1280, 900, "dark"], [1280, 900, "light"]]) {
       await page.setViewportSize({ width, height })
@@ -193,7 +192,7 @@ try {
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // The browser also reports the requests with the edit and the token that were refused.
+  // The browser also logs the two requests that the server had to refuse: the edit and the token.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

@@ -28,7 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The memories come from a real database, and the sessions from the test.
+// The memories come from a real database. The states of sessions come from the test.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -129,8 +129,8 @@ func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult,
 		}
 }
 
-// storeSession stores a session of forty requests with hostile names. The second has dropped a call, and in the
-// third a summary replaces two messages.
+// storeSession stores a session of forty requests with hostile names. The second request drops a call. In the third, a
+// summary replaces two messages.
 func storeSession(t *testing.T, dir string) *store.Store {
 	s := storetest.Open(t, dir)
 	for n := 1; n <= 3; n++ {
@@ -179,7 +179,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	return s
 }
 
-// In this trace, the session of storetest has the requests of a recorded session.
+// record writes a trace in which the session of storetest has the requests of a recorded session.
 func record(t *testing.T, repo, dir string) {
 	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
 	storetest.Must(t, err)
@@ -194,7 +194,7 @@ func record(t *testing.T, repo, dir string) {
 	storetest.Must(t, os.WriteFile(filepath.Join(dir, "traces", "1700000000001-1.jsonl"), bytes.ReplaceAll(content, id, []byte(storetest.Key.Session)), 0o600))
 }
 
-// The run of the dreamer has archived one memory, which dream returns.
+// dream stores a run of the dreamer that archives one memory, and returns the memory's id.
 func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
 	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
 	_, err := s.Leases.Acquire(ctx, w, "1.1")

@@ -1,5 +1,5 @@
-// Watches how the dashboard loses its connection and connects again. After each expected change, the script
-// prints a line, and then waits for a line.
+// Watches how the dashboard loses its connection and reconnects. After each expected change, the script prints a line
+// and waits for a line on stdin.
 //
 //   node reconnect.mjs CHROMIUM URL NEXT SCREENS
 import { join } from "node:path"

@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// If its connection breaks, the page says so and tries again, less and less often. If the dashboard was
-// restarted, the page says that a person has to open the new address, and stops trying.
+// If the connection breaks, the page must say so, and try again with growing pauses. If the dashboard was restarted,
+// the page must ask the person to open the new address, and stop trying.
 func TestDashboardConnectsAgain(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -49,7 +49,7 @@ func TestDashboardConnectsAgain(t *testing.T) {
 	storetest.Must(t, cmd.Wait())
 }
 
-// A wire connects the browser with one dashboard at a time. When it changes the dashboard, its connections break.
+// A wire forwards the browser's connections to one dashboard. If the dashboard is exchanged, the connections break.
 type wire struct {
 	t        *testing.T
 	listener net.Listener
@@ -105,7 +105,7 @@ func (w *wire) carry(conn net.Conn) {
 	io.Copy(conn, there)
 }
 
-// path is the rest of the address for the browser, with the token.
+// path is the part of the URL after the address. It contains the token.
 type served struct{ address, path string }
 
 func (w *wire) dashboard(ctx context.Context, size string) served {

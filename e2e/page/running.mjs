@@ -1,5 +1,5 @@
-// Keeps a piece of a running session with the dashboard, and edits a memory. The script prints a line when both
-// are done, and then waits until the page says that the piece is back.
+// In the dashboard, keeps a dropped unit of a running session and edits a memory. The script then prints a line, and
+// waits until the page shows that the unit is back.
 //
 //   node running.mjs CHROMIUM URL
 import { launch, watch } from "./chrome.mjs"

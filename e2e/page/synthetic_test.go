@@ -9,12 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If the page does not escape this name, the name runs a script that writes to the console.
+// If the page does not escape this name, a script in it writes to the console.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000
 
-// A writer makes passes that look real: the prompt grows by some tokens each time, and is cut at the threshold.
+// A writer creates passes that look real: the prompt grows with each pass, and shrinks at the threshold.
 type writer struct {
 	summary replay.Summary
 	from    replay.Sources

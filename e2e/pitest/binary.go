@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled means that Pi, or a Node that runs it, is not in the repository's node_modules.
+// ErrNotInstalled means that the repository's node_modules lacks Pi, or a Node that can run it.
 var ErrNotInstalled = errors.New("pi is not installed, run npm ci in the repository")
 
 type Version string
@@ -20,7 +20,7 @@ type Version string
 const (
 	// V087 needs Node 22.19 or newer. It is the default.
 	V087 Version = "0.87"
-	// V074 is the oldest release that the shim supports. It delivers events independently of its agent loop.
+	// V074 is the oldest release that the shim supports. Its events are not synchronised with its agent loop.
 	V074 Version = "0.74"
 )
 
@@ -30,8 +30,8 @@ type Program struct {
 	Node, Entry string
 }
 
-// Find returns the Pi of a version in the node_modules of the repository at repo. npm has this version of Node
-// only for Linux. On other platforms, Find takes the node in the PATH if it is new enough.
+// Find returns a version of Pi, and a Node that can run it, from the repository's node_modules. npm has this Node only
+// for Linux. On other systems, Find uses the node in PATH if it is new enough.
 func Find(ctx context.Context, repo string, v Version) (Program, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {

@@ -57,7 +57,7 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// Err returns the error with which the provider's answer ended, or nil.
+// Err returns the error with which the provider ended the answer. It is nil if there is none.
 func (m Message) Err() error {
 	if m.StopReason == "error" {
 		return fmt.Errorf("pi: %s", m.ErrorMessage)
@@ -75,7 +75,7 @@ type Entry struct {
 type Prompt struct {
 	Text string
 	PNGs [][]byte
-	// While the model works, a prompt needs the Behaviour "steer" or "followUp".
+	// While the model works, Behaviour must be "steer" or "followUp".
 	Behaviour string
 }
 
@@ -94,7 +94,7 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt waits until Pi is idle, and returns the last message of the model. If the turn failed, it returns an error.
+// Prompt waits until Pi is idle, and returns the model's last message. If the turn fails, Prompt returns an error.
 func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
 	turn, err := p.PromptAsync(ctx, prompt)
 	if err != nil {
@@ -117,7 +117,6 @@ func (p *Pi) PromptAsync(ctx context.Context, prompt Prompt) (Turn, error) {
 	return Turn{p, at}, nil
 }
 
-// Wait waits until Pi is idle, and returns the last message of the model.
 func (t Turn) Wait(ctx context.Context) (Message, error) {
 	if err := t.p.idle(ctx, t.at); err != nil {
 		return Message{}, fmt.Errorf("wait for pi's answer: %w", err)
@@ -131,13 +130,13 @@ func (t Turn) Wait(ctx context.Context) (Message, error) {
 	return last, last.Err()
 }
 
-// idle waits for the end of the run that began after the position at, if no other run follows.
+// idle waits until Pi is idle: until a run after the position at has ended, and no other run follows.
 func (p *Pi) idle(ctx context.Context, at int) error {
 	if p.version != V074 {
 		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))
 		return err
 	}
-	// Pi 0.74 does not say that it is idle. After the end of a run it may compact, or repeat the request.
+	// Pi 0.74 does not report that it is idle. After a run, it may compact, or try again.
 	for {
 		_, next, err := p.records.await(ctx, at, isOfType("agent_end"))
 		if err != nil {
@@ -145,7 +144,7 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// Pi announces the retry after the end of the run, independently of the answers to commands.
+			// Pi announces a retry shortly after the end of the run, without synchronisation. So wait a moment.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {
@@ -168,7 +167,7 @@ func isOfType(types ...string) func(Record) bool {
 	return func(r Record) bool { return slices.Contains(types, r.Type) }
 }
 
-// Await returns the first wanted record, among the existing and the new ones.
+// Await returns the first record that is wanted. It may exist already, or come later.
 func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, error) {
 	r, _, err := p.records.await(ctx, 0, isWanted)
 	return r, err
@@ -176,7 +175,7 @@ func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, err
 
 func (p *Pi) Records() []Record { return p.records.since(0) }
 
-// A UIRequest is a request of an extension to the user interface.
+// A UIRequest is a request of an extension to Pi's user interface.
 type UIRequest struct {
 	Method      string   `json:"method"`
 	Message     string   `json:"message"`
@@ -207,14 +206,13 @@ func (p *Pi) ExtensionErrors() (all []string) {
 	return all
 }
 
-// Command runs a command of an extension, for example "/ctx-flush", and waits for its end.
 func (p *Pi) Command(ctx context.Context, command string) error {
 	return p.Call(ctx, "prompt", object{"message": command}, nil)
 }
 
 func (p *Pi) Reload(ctx context.Context) error { return p.Command(ctx, "/pitest-reload") }
 
-// Navigate moves the session to an entry of its tree. For a message of the user, Pi moves to the entry before it.
+// Navigate moves to an entry in the session's tree. If the entry is a prompt, Pi moves to the entry before it.
 func (p *Pi) Navigate(ctx context.Context, entry string) error {
 	return p.Command(ctx, "/pitest-tree "+entry)
 }
@@ -243,14 +241,14 @@ func (p *Pi) SwitchSession(ctx context.Context, file string) error {
 	return err
 }
 
-// Fork begins a session with the messages before a message of the user, and returns its id.
+// Fork creates a session with the messages before the given prompt, and returns the session's id.
 func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
 	return p.replace(ctx, "fork", object{"entryId": entry})
 }
 
 func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
 
-// An extension may refuse to replace the session, which is an error.
+// An extension may refuse to replace the session. replace then returns an error.
 func (p *Pi) replace(ctx context.Context, command string, body object) (id string, err error) {
 	var done struct {
 		Cancelled bool `json:"cancelled"`
@@ -273,7 +271,7 @@ func (p *Pi) Messages(ctx context.Context) ([]Message, error) {
 	return all.Messages, p.Call(ctx, "get_messages", nil, &all)
 }
 
-// Entries leaves out the file's header. Pi creates the file with the first answer of the model.
+// Entries returns the entries of the session file without its header. Pi creates the file only with the first answer.
 func (p *Pi) Entries(ctx context.Context) ([]Entry, error) {
 	state, err := p.State(ctx)
 	if err != nil {
@@ -296,7 +294,6 @@ func (p *Pi) Entries(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-// PromptEntry returns the id of the newest prompt that begins with text.
 func (p *Pi) PromptEntry(ctx context.Context, text string) (string, error) {
 	entries, err := p.Entries(ctx)
 	if err != nil {
@@ -315,7 +312,7 @@ const callTimeout = time.Minute
 
 var lastID atomic.Int64
 
-// If out is not nil, Call decodes the data of the response into out.
+// If out is not nil, Call stores the data of the response in it.
 func (p *Pi) Call(ctx context.Context, command string, body object, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

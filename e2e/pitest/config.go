@@ -15,13 +15,13 @@ import (
 
 type object = map[string]any
 
-// control is an extension with the commands that only an extension can run in rpc mode.
+// control is an extension. Its commands do what only an extension can do in rpc mode.
 //
 //go:embed control.js
 var control []byte
 
-// The models are those of opencodetest, so that a test can name them for both harnesses. Pi sends the session's
-// id to the provider in the header X-Session-Affinity.
+// The models have the same names as in opencodetest, so that a test can use both harnesses. sendSessionAffinityHeaders
+// makes Pi send the session's id in the header X-Session-Affinity.
 func models(o Options) object {
 	cost := object{"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75} // $ per million tokens
 	if o.FlatPrices {

@@ -1,4 +1,4 @@
-// Pi's rpc mode has no command for two actions of a user: a reload, and a move in the tree. An extension can do them.
+// In rpc mode, Pi has no command to reload extensions or to move in the session's tree. An extension can do both.
 export default (pi) => {
   pi.registerCommand("pitest-reload", { description: "Reload the extensions", handler: async (_, ctx) => await ctx.reload() })
   pi.registerCommand("pitest-tree", {

@@ -1,6 +1,5 @@
-// The pinned Node that runs Pi in tests has a command "node". npm puts this command into node_modules/.bin,
-// which comes first in the PATH of npm scripts. So all scripts of the repository would silently run in the
-// pinned Node. npm ci runs this file, which removes the command.
+// The pinned Node that runs Pi in tests has a command "node". npm puts it into node_modules/.bin, and would then run
+// all scripts of the repository with it. So after npm ci, this file removes the command.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 

@@ -25,15 +25,15 @@ type Options struct {
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
-	// Thinking is the level of thinking, "off" if empty. If a model thinks, the provider expects a thought at
+	// Thinking is Pi's level of thinking. The default is "off". If a model thinks, the provider expects a thought at
 	// the start of each turn.
 	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
 	Limits opencodetest.Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]opencodetest.Limits
-	// With FlatPrices, reading from the cache costs as much as writing, so every bust pays off. Otherwise the
-	// prices are those of a Claude Sonnet.
+	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
+	// those of Claude Sonnet.
 	FlatPrices bool
 	// Settings is merged over the generated settings.json, key by key.
 	Settings map[string]any
@@ -57,11 +57,11 @@ type Pi struct {
 	stdin   io.WriteCloser
 	stderr  *buffer
 	records *records
-	done    chan struct{} // closed when the process has ended and all its output is read
-	ended   sync.Once     // guards the end: after it, the process id may belong to another process
+	done    chan struct{} // closed when the process has ended and all output has been read
+	ended   sync.Once     // guards the end, because after it another process may have the process id
 }
 
-// Start waits until Pi answers in rpc mode. The process ends with Stop, or is killed when ctx ends.
+// Start waits until Pi answers in rpc mode. Stop ends the process, and the end of ctx kills it.
 func Start(ctx context.Context, o Options) (*Pi, error) {
 	cmd, err := o.command(ctx, "--mode", "rpc")
 	if err != nil {
@@ -83,7 +83,7 @@ func Start(ctx context.Context, o Options) (*Pi, error) {
 	go func() {
 		defer close(p.done)
 		p.records.read(stdout)
-		_ = cmd.Wait() // the error can be ignored: either we killed the process, or the next request fails
+		_ = cmd.Wait() // no error matters: either we killed the process, or the next request fails
 	}()
 	ready, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -106,7 +106,7 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
-	// A grandchild that inherited the pipes must not keep Wait from returning.
+	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
 	cmd.WaitDelay = stopTimeout
 	lead(cmd)
 	return cmd, nil
@@ -117,7 +117,7 @@ type Printed struct {
 	Code           int
 }
 
-// Run waits for the end of Pi, for example with "--print" and a prompt.
+// Run runs Pi until it ends, for example with "--print" and a prompt.
 func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -144,8 +144,8 @@ func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 // Output returns what the process has printed to standard error.
 func (p *Pi) Output() string { return p.stderr.String() }
 
-// Stop ends the input of the process, as a client that quits does. Then Stop kills the other processes of its
-// group. If the process itself has to be killed, Stop returns an error.
+// Stop closes stdin, as a client that quits does, and then kills the other processes of the group. If Pi itself had to
+// be killed, Stop returns an error.
 func (p *Pi) Stop() (err error) {
 	p.ended.Do(func() {
 		_ = p.stdin.Close() // the process may have ended, so an error does not matter
@@ -160,7 +160,7 @@ func (p *Pi) Stop() (err error) {
 	return err
 }
 
-// Kill kills the process and its group, as a crash of the machine would.
+// Kill kills Pi and its process group, like a crash of the machine.
 func (p *Pi) Kill() {
 	p.ended.Do(func() {
 		killGroup(p.cmd)

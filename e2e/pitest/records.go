@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Record is a line of Pi in rpc mode: the response to a command, an event of the session, or a request of an
+// A Record is a line that Pi prints in rpc mode: the response to a command, an event of the session, or a request of an
 // extension.
 type Record struct {
 	Type string `json:"type"`
@@ -31,7 +31,7 @@ type Record struct {
 	Raw json.Value `json:"-"`
 }
 
-// The field "message" is an object in events, and a text in other records.
+// In an event, the member "message" is an object. In other records, it is a text.
 func (r *Record) UnmarshalJSON(line []byte) error {
 	var only struct {
 		Type    string     `json:"type"`
@@ -61,7 +61,7 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 }
 
 type records struct {
-	// mu guards all fields below. Each change closes news and replaces it.
+	// mu guards all fields below. If one of them changes, news is closed and replaced.
 	mu      sync.Mutex
 	all     []Record
 	isEnded bool
@@ -71,7 +71,7 @@ type records struct {
 
 func newRecords() *records { return &records{news: make(chan struct{})} }
 
-// Standard output belongs to the protocol, so a line that is no record is an error.
+// In rpc mode, Pi must print only records, so any other line is an error.
 func (r *records) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {
@@ -115,10 +115,10 @@ func (r *records) len() int {
 	return len(r.all)
 }
 
-// ErrEnded means that Pi has ended before it wrote the awaited record.
+// ErrEnded means that Pi has ended without the record for which await was waiting.
 var ErrEnded = errors.New("pi has ended")
 
-// await returns the first wanted record from the position at on, and the position after this record.
+// await returns the first wanted record at or after position at, and the position after that record.
 func (r *records) await(ctx context.Context, at int, isWanted func(Record) bool) (Record, int, error) {
 	for {
 		r.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A screen draws the output of a program as a terminal does. It knows the control sequences that Pi uses. It
-// assumes that every character is one column wide, which is true for the texts of the tests.
+// A screen draws a program's output like a terminal. It supports the control sequences that Pi uses. It assumes that
+// each character needs one column, which is true for the texts of the tests.
 type screen struct {
 	columns, rows int
 	cells         [][]rune
@@ -84,13 +84,13 @@ func (s *screen) down() {
 	s.cells[s.rows-1] = []rune(strings.Repeat(" ", s.columns))
 }
 
-// If the end of the control sequence is missing, escape returns 0, otherwise its length.
+// escape returns the length of the control sequence. If the sequence has no end yet, it returns 0.
 func (s *screen) escape(text string) int {
 	if len(text) < 2 {
 		return 0
 	}
 	switch text[1] {
-	case ']', '_', 'P', '^': // the sequence is a string for the terminal, for example a title
+	case ']', '_', 'P', '^': // a text for the terminal itself, for example a title
 		end, size := strings.Index(text[2:], "\x1b\\"), 2
 		if bell := strings.IndexByte(text[2:], '\a'); bell >= 0 && (end < 0 || bell < end) {
 			end, size = bell, 1

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lead makes the command the leader of a new process group, so that killGroup reaches its tools.
+// lead makes the command the leader of a new process group, so killGroup also kills the tools that it runs.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -26,10 +26,10 @@ type Terminal struct {
 	raw    strings.Builder
 }
 
-// ErrNoTerminal means that this machine has no program that provides a terminal.
+// ErrNoTerminal means that this machine has no program that can provide a terminal.
 var ErrNoTerminal = errors.New("the program script (util-linux) is not installed")
 
-// StartTerminal runs Pi in its interactive mode. The process ends with Stop, or is killed when ctx ends.
+// StartTerminal starts Pi with its screen. Stop ends the process, and the end of ctx kills it.
 func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	pi, err := o.command(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	return OnTerminal(ctx, pi, UsualSize)
 }
 
-// OnTerminal runs a program on a terminal. The process ends with Stop, or is killed when ctx ends.
+// OnTerminal starts a program on a terminal. Stop ends the process, and the end of ctx kills it.
 func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, error) {
 	script, err := exec.LookPath("script")
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *Terminal) Type(keys string) error {
 	return err
 }
 
-// PID is the process that provides the terminal. The program is its child.
+// PID is the process that provides the terminal. The program on the terminal is its child.
 func (t *Terminal) PID() int { return t.cmd.Process.Pid }
 
 func (t *Terminal) Lines() []string {
@@ -110,7 +110,7 @@ func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error)
 	}
 }
 
-// Stop presses ctrl-c twice, as a user does, and waits for the process.
+// Stop types ctrl-c twice, as a user does, and waits until the process has ended.
 func (t *Terminal) Stop() error {
 	_ = t.Type("\x03\x03") // the process may have ended, so an error does not matter
 	var err error

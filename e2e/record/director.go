@@ -17,7 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// A director plays scenes, in one session at a time. After an error it does nothing more.
+// A director plays scenes, in one session at a time. After an error, its methods do nothing.
 type director struct {
 	*recording
 	ctx     context.Context // valid for the whole play, like the director
@@ -54,7 +54,7 @@ func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	}
 }
 
-// interrupt aborts a turn when the harness has sent the request for the turn's last step.
+// interrupt aborts a turn as soon as the request for its last step has arrived.
 func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	all := len(d.mock.Requests()) + len(steps)
 	d.abortWhen(func() error {
@@ -106,14 +106,14 @@ func (d *director) post(route string, body any) {
 	}
 }
 
-// goBackTo goes to the point before the newest prompt with this text.
+// goBackTo goes back to the point before the newest prompt with this text.
 func (d *director) goBackTo(prompt string) {
 	if d.err == nil {
 		d.fail(d.agent.GoBack(d.ctx, d.session, prompt))
 	}
 }
 
-// forkAt forks the session before a prompt, or the whole session if prompt is "", and continues in the copy.
+// forkAt copies the messages before a prompt, or all messages if prompt is "". The scenes continue in the copy.
 func (d *director) forkAt(prompt string) {
 	if d.err != nil {
 		return
@@ -127,8 +127,8 @@ func (d *director) forkAt(prompt string) {
 	d.fail(err)
 }
 
-// finish stores the number of messages. A refused drop is a mistake in the script, and so an error: the trace
-// would show less than it promises.
+// finish stores the number of messages. If a drop was refused, the script has a mistake, and finish returns an error:
+// the trace would contain less than intended.
 func (d *director) finish() error {
 	n, err := d.countMessages(d.ctx, d.session)
 	d.messages = n
@@ -136,7 +136,7 @@ func (d *director) finish() error {
 		for _, m := range r.Messages {
 			for _, c := range m.Content {
 				if c.Type == "tool_result" && d.reduced[c.ID] {
-					delete(d.reduced, c.ID) // check each result only once, because later requests may have dropped it
+					delete(d.reduced, c.ID) // check each result only once: a later request may contain a placeholder instead
 					if _, output, _ := strings.Cut(c.Text, "§ "); !strings.HasPrefix(output, "Marked") {
 						err = errors.Join(err, fmt.Errorf("call %s of ctx_reduce: %s", c.ID, c.Text))
 					}

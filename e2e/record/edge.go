@@ -14,12 +14,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// edge shows the unusual events in a session: a provider that fails, a user who interrupts, reverts, switches
-// models and forks, and a harness that compacts.
+// edge contains unusual events: a provider that fails, a user who interrupts, reverts, forks and switches models, and a
+// compaction by the harness.
 var edge = session{name: "edge", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playEdge}
 
-// piEdge adds events that only Pi has: a reload of the extensions, a switch to another session, and the
-// branches of a session's tree.
+// piEdge also contains events that only Pi has: a reload of the extensions, a change of the session, and branches in
+// the session's tree.
 var piEdge = edge.with(schema.HarnessPi)
 
 func playEdge(ctx context.Context, r *recording) error {
@@ -84,7 +84,7 @@ func playEdge(ctx context.Context, r *recording) error {
 	return d.finish()
 }
 
-// Each scene ends in a state in which the next one can begin.
+// Each scene leaves the session so that any other scene can follow.
 
 func (d *director) work() {
 	d.turn("Read some of the project.", append(d.reads(12), mockllm.Say("I have read some."))...)
@@ -100,7 +100,7 @@ func (d *director) image() {
 	d.turn("Thanks.", mockllm.Say("You are welcome."))
 }
 
-// The provider asks for a pause. OpenCode waits for this time and repeats the request.
+// The provider demands a pause. After the pause, OpenCode sends the request again.
 func (d *director) retries() {
 	soon := http.Header{"Retry-After-Ms": {"20"}}
 	busy := mockllm.Step{Error: &mockllm.HTTPError{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "too many requests", Header: soon}}
@@ -139,8 +139,7 @@ func (d *director) abortTool() {
 	d.turn("That was too long.", append(d.reads(2), mockllm.Say("I will not do it again."))...)
 }
 
-// The pressure crosses the execute threshold mid-turn. The drops that the model has asked for are applied at
-// the end of the turn.
+// The pressure exceeds the execute threshold mid-turn. The requested drops are applied at the end of the turn.
 func (d *director) pressure() {
 	steps := append(d.reads(4), d.reduce("2-9"))
 	steps = append(steps, d.reads(8)...)
@@ -170,7 +169,7 @@ func (d *director) otherModel() {
 	d.turn("Good.", mockllm.Say("Good."))
 }
 
-// From the force level on, a drop does not wait for the end of the turn.
+// Above the force level, drops are applied mid-turn.
 func (d *director) force() {
 	steps := append(d.reads(6), d.reduce("15-24"))
 	steps = append(steps, under(88, d.reads(1)...)...)
@@ -209,13 +208,13 @@ func (d *director) compaction() {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// The provider refuses a prompt as too long. Pi repeats the request in the same turn.
+// The provider refuses a prompt as too long. In the same turn, Pi sends the request again.
 func (d *director) repeatedOverflow() {
 	steps := append(d.reads(1), mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 214003 tokens > 200000 maximum"))
 	d.turn("And all the rest.", append(append(steps, d.reads(1)...), mockllm.Say("That was all."))...)
 }
 
-// The model writes a summary of the branch that the user leaves.
+// The user leaves a branch, and the model summarises it.
 func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name a number.", append(d.reads(1), mockllm.Say("Seven."))...)
 	if d.err == nil {
@@ -225,7 +224,7 @@ func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name another number.", mockllm.Say("Eight."))
 }
 
-// The user types two commands, one of which the model does not see.
+// The user runs two shell commands. The model sees only the first.
 func (d *director) shell(p *agent.Pi) {
 	for i, command := range []string{"head -n 3 go.mod", "date"} {
 		if d.err == nil {
@@ -263,7 +262,7 @@ func (d *director) piCompaction(p *agent.Pi) {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// For these steps, the provider reports that the prompt fills this percentage of the window.
+// under makes the provider report, for these steps, that the prompt fills this percentage of the window.
 func under(percent int, steps ...mockllm.Step) []mockllm.Step {
 	prompt := opencodetest.DefaultLimits.Context * percent / 100
 	for i := range steps {

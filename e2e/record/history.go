@@ -29,14 +29,14 @@ func promptOf(q *mockllm.Request) string {
 
 const (
 	compartmentMessages = 8
-	// An answer takes long enough for some passes of the scripted model, and much shorter than in reality. On a
-	// busy machine, too few passes may fit into this time. Then record the trace again.
+	// The historian needs enough time for some passes, but less than a real one. On a busy machine, too few passes may
+	// fit into this time. If so, record the trace again.
 	historianTakes = 600 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary names only every second file, so that the receipts find some of their anchors.
+// summary contains only every second file, so some anchors are missing in the receipts.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)
 	told := "Comments were added"

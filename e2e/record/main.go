@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	// The directory is the same each time, because a trace with a historian keeps its project's path.
+	// The path must be the same for each recording, because a trace with a historian contains it.
 	dir := filepath.Join(os.TempDir(), "mcx-record")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("directory for the recording: %w; if no other recording runs, remove it", err)

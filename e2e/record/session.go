@@ -24,7 +24,7 @@ type session struct {
 	play func(context.Context, *recording) error
 
 	steps []int
-	// dropEvery is the number of steps between two times at which the model asks for drops.
+	// dropEvery is the number of steps after which the model asks for drops.
 	dropEvery  int
 	summarises bool
 }
@@ -32,7 +32,7 @@ type session struct {
 var (
 	short = session{name: "short", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
-	// The prompt of long crosses the execute threshold (65 %) about once in every turn, but never mid-turn.
+	// In long, the prompt exceeds the execute threshold (65 %) about once per turn, but never mid-turn.
 	long = session{
 		name: "long", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
@@ -98,7 +98,7 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	return r.readTrace()
 }
 
-// A trace does not hold the project's documents, so the head shows none.
+// The documents of the project are not part of a trace, so the head must not contain them.
 const withoutDocs = `{"project_docs": {"enabled": false}}`
 
 func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, error) {
@@ -107,7 +107,7 @@ func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, e
 		options := user.WithPi(r.product.Host, r.project(), r.mock.URL())
 		options.Limits = r.limits
 		options.Env = append(options.Env, record)
-		// With its default settings, Pi would find nothing to summarise in a session of this size.
+		// This session is small. With its default settings, Pi would find nothing to summarise.
 		options.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 2_000}}
 		return agent.StartPi(ctx, options)
 	}
@@ -152,7 +152,7 @@ func playScript(ctx context.Context, r *recording) error {
 	if r.messages, err = r.countMessages(ctx, id); err != nil {
 		return err
 	}
-	// A failed call is a mistake in the script, and a trace must not hide it.
+	// A failed call is a mistake in the script. The trace must not hide it.
 	failed, err := r.agent.FailedCalls(ctx, id)
 	if err != nil || len(failed) > 0 {
 		return errors.Join(err, fmt.Errorf("failed calls: %q", failed))
@@ -160,7 +160,7 @@ func playScript(ctx context.Context, r *recording) error {
 	return nil
 }
 
-// One process had one connection to the host, so there is exactly one trace.
+// The process has connected to the host once, so there is one trace.
 func (r *recording) readTrace() ([]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(r.traceDir(), "*.jsonl"))
 	if err != nil {

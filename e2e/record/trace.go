@@ -19,8 +19,8 @@ func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// A prompt of the historian has numbers made from its text, and a wire has a name made from its
-		// content. With another path, the replay would make other numbers and names.
+		// A prompt of the historian contains numbers that depend on its text, and a wire contains a name that depends
+		// on its content. With another path, a replay would produce other numbers and names.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
@@ -56,7 +56,7 @@ func sortedByLength(places map[string]string) []string {
 	return all
 }
 
-// The gzip header has no time and no name, so that equal traces give equal files. size is in bytes.
+// The gzip header contains no time and no name, so equal traces give equal files. size is the file's size in bytes.
 func writeTrace(path string, trace []byte) (size int, err error) {
 	var buf bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

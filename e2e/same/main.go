@@ -58,8 +58,8 @@ func run(ctx context.Context, with string) (err error) {
 	return nil
 }
 
-// wiresOf checks out a version at dir, and returns a line for each of its wires. It replays the traces of the
-// version named by traces, because a later version may have more traces.
+// wiresOf checks out version in dir, and returns one line for each wire. The parameter traces is the version whose
+// traces are replayed, because a later version may have more traces.
 func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err error) {
 	if _, err := git(ctx, ".", "worktree", "add", "--detach", dir, version); err != nil {
 		return nil, err

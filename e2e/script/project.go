@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// maxFileBytes excludes generated files and vocabularies, which OpenCode's read tool would cut.
+// maxFileBytes excludes large files, for example generated ones, which OpenCode's read tool would shorten.
 const maxFileBytes = 60_000
 
-// RepositoryFiles returns this repository's source files (path to content) below the given folders, or all of
-// them without folders. It returns each file that git tracks, or would track.
+// RepositoryFiles returns the source files of this repository (path to content) below the given folders, or all of
+// them. It includes new files that git does not ignore.
 func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[string]string, error) {
 	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
 	out, err := exec.CommandContext(ctx, "git", args...).Output()

@@ -27,18 +27,18 @@ func Steps(turns []Turn) (n int) {
 type Options struct {
 	Project string
 	Files   map[string]string
-	// Steps is the number of steps in each turn, with the closing one.
+	// Steps is the number of steps in each turn, including the last one.
 	Steps []int
-	// Drops holds the tags that the model asks to drop, by step of the whole session, counted from 0.
+	// Drops contains tags that the model asks to drop, by step. Steps are counted over the session, from 0.
 	Drops map[int]string
-	// After every DropEvery steps, the model asks to drop all but the newest keptTags. 0 switches this off.
+	// After every DropEvery steps, the model asks to drop all but the newest keptTags tags. 0 means never.
 	DropEvery int
 	Seed      uint64
 	// If Tools is nil, the script uses OpenCode's tools.
 	Tools Tools
 }
 
-// Write returns the script of a session in which a model reads, searches and edits the project.
+// Write returns the script of a session in which a model reads, searches and edits a project.
 func Write(o Options) []Turn {
 	w := &writer{
 		Options: o,
@@ -67,18 +67,18 @@ type writer struct {
 	random  *rand.Rand
 	names   []string
 	content map[string]string
-	// lastRead is a file that the model has read and not edited since. OpenCode refuses edits of other files.
+	// lastRead is the newest file that the model has read and not edited. OpenCode refuses to edit other files.
 	lastRead string
 	steps    int
 	calls    int
-	// tags counts the units of the session so far, and dropped those that the model has asked to drop.
+	// tags counts the units of the session so far. dropped counts those that the model has asked to drop.
 	tags, dropped int
 }
 
-// keptTags is larger than the number of newest tags that are protected from a drop (20).
+// keptTags is larger than 20, the number of newest units that are protected from drops.
 const keptTags = 25
 
-// As with real models, a step usually has one call, sometimes two, and sometimes a thought.
+// A step usually has one call, sometimes two, and sometimes a thought, as with real models.
 func (w *writer) step() mockllm.Step {
 	n := w.steps
 	w.steps++
@@ -119,7 +119,7 @@ func (w *writer) conclude(turn int) mockllm.Step {
 	return mockllm.Say(fmt.Sprintf("Task %d is done: I left the comments where they were missing.", turn))
 }
 
-// The ids of the calls reach the provider's prompt, so they must not depend on the mock's earlier answers.
+// The ids of calls are part of the prompt, so they must not depend on earlier sessions of the mock.
 func (w *writer) call(tool string, input map[string]any) mockllm.Block {
 	w.calls++
 	w.tags++
@@ -140,8 +140,8 @@ func (w *writer) read() mockllm.Block {
 	return w.call(w.Tools.Read(filepath.Join(w.Project, name), offset, limit))
 }
 
-// OpenCode's own grep tool downloads ripgrep, so search uses grep in the shell. grep reads a directory in the
-// order of the disk, so the result is sorted.
+// OpenCode's own grep tool would download ripgrep, so search uses grep in the shell. The order of grep's output depends
+// on the disk, so the output is sorted.
 func (w *writer) search() mockllm.Block {
 	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
 	word := words[w.random.IntN(len(words))]
@@ -149,7 +149,6 @@ func (w *writer) search() mockllm.Block {
 	return w.call(w.Tools.Bash(command, "Search for "+word))
 }
 
-// edit appends a comment to a line that occurs only once in the file.
 func (w *writer) edit() mockllm.Block {
 	name := w.lastRead
 	w.lastRead = ""

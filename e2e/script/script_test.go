@@ -26,7 +26,7 @@ func TestScriptIsAFunctionOfItsOptions(t *testing.T) {
 	}
 }
 
-// The order of the calls, and so the tags, do not depend on the harness.
+// In both harnesses, the calls must have the same order, so that the tags are the same.
 func TestScriptsOfBothHarnessesHaveTheSameSteps(t *testing.T) {
 	o := Options{
 		Project: "/p",

@@ -1,8 +1,8 @@
 package script
 
-// Each method of Tools returns the name of the harness's tool and its arguments.
+// The methods of Tools return the name of the harness's tool and its arguments.
 type Tools interface {
-	// Read reads at most limit lines of a file from the line offset on. 0 means the start of the file, or no limit.
+	// Read reads limit lines of a file from line offset on. If offset or limit is 0, it is not set.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	Bash(command, description string) (tool string, input map[string]any)
 	Edit(path, old, edited string) (tool string, input map[string]any)

@@ -20,7 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// handoverSeed decides when the newer host comes:
+// handoverSeed selects the moment at which the newer host comes:
 //
 //	go test ./e2e/skew -run Handover -args -handoverseed=7
 var handoverSeed = flag.Uint64("handoverseed", 20261121, "seed of the moment at which the newer host comes")
@@ -31,8 +31,7 @@ var files = map[string]string{
 	"main.go":   "package main\n\nfunc main() { println(41) }\n",
 }
 
-// Several sessions work in the older release's OpenCode. So whenever the host changes, passes, tools and events
-// are active.
+// With several sessions, some pass, tool or event is always active when the host changes.
 func sessionsUnderLoad() int {
 	if suite.All() {
 		return 3
@@ -45,8 +44,7 @@ const (
 	stepsOfTurn    = 5
 )
 
-// A handover is invisible to the provider: it receives the same bytes as without the handover, and no prompt
-// fails.
+// The provider must receive the same bytes as without the handover, and no prompt may fail.
 func TestHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessOpenCode) }
 
 func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessPi) }
@@ -120,8 +118,8 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	}
 }
 
-// A client of an older release connects while a newer host runs. The newer host serves the client. The client
-// neither ends this host nor disturbs its sessions.
+// A newer host is running when a client of an older release connects. The newer host must serve the client, which must
+// neither end the host nor disturb its sessions.
 func TestOlderReleaseJoinsNewerHost(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testOlderReleaseJoinsNewerHost(t, schema.HarnessOpenCode)
@@ -161,7 +159,7 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// All seats work at the same time. When the first session is in the middle of its second turn, work calls midway.
+// work plays all sessions at the same time. In the middle of the first session's second turn, it calls midway.
 func (w *world) work(seats []process, midway func()) []session {
 	all := make([]session, len(seats))
 	for i := range all {
@@ -190,14 +188,14 @@ func (w *world) work(seats []process, midway func()) []session {
 		})
 	}
 	told.Wait()
-	midway() // if no session got so far, midway is called here, because a caller waits for it
+	midway() // if no session has reached that point, call midway here, because a caller waits for it
 	for i := range all {
 		all[i].requests = w.requests(all[i].id)
 	}
 	return all
 }
 
-// The model only reads, so that sessions do not depend on each other.
+// The model only reads files, so the sessions do not depend on each other.
 func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {
@@ -223,7 +221,7 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// The prompts of each session must form one chain, and the journal must have one pass for each prompt.
+// The prompts of each session must form one chain. The journal must have one pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	w.end(processes...)
@@ -254,7 +252,7 @@ func (w *world) check(sessions []session, processes ...process) {
 	}
 }
 
-// The session must have passes before and after the newer host came. Otherwise the test has not seen a handover.
+// The session must have passes before and after the newer host came, or the test has not tested a handover.
 func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Helper()
 	passes := w.journal(s.id)
@@ -265,9 +263,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come. The Pi that starts the
-// newer host needs longer to start than the sessions would otherwise last. With the delay, the newer host
-// serves the last pass of each session, while other passes are still running.
+// hold delays the answers to a session's last requests until the newer host has come. Without the delay, the sessions
+// might end first, because the newer host is started by a Pi, which starts slowly. With it, the newer host serves the
+// last passes of each session.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

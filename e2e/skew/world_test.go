@@ -31,12 +31,12 @@ type world struct {
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
-	// came is closed when the newer host serves. While came is nil, no session waits for the newer host. Only
-	// one session can wait at a time, because the mock chooses one answer at a time.
+	// came is closed when the newer host serves. If it is nil, no session waits for the newer host. Only one session
+	// can wait at a time, because the mock answers one request at a time.
 	came chan struct{}
 }
 
-// root must be short, because the path of a socket has at most 104 bytes.
+// root must be short: on some systems, the path of a socket is limited to 104 bytes.
 func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
@@ -60,7 +60,7 @@ type process struct {
 	project string
 }
 
-// One OpenCode has seats for all n sessions. A Pi works in one session at a time, so each session has a Pi.
+// An OpenCode process serves all n sessions. A Pi process has one session at a time, so each session gets its own.
 func (w *world) seats(r release, project string, n int) []process {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
@@ -73,7 +73,7 @@ func (w *world) seats(r release, project string, n int) []process {
 	return seats
 }
 
-// OpenCode loads the shim at the first request, Pi at its start.
+// OpenCode loads the shim with its first request, and Pi when it starts.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)
@@ -132,7 +132,8 @@ func (w *world) destroy(processes ...process) {
 	suite.Remove(w.t, w.root)
 }
 
-// The mock answers the session with steps, in order. For each request, session calls heard with its number, from 0.
+// session begins a session that the mock answers with steps. For each request, it calls heard with the request's
+// number, from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
 	if id, err = oc.Begin(w.ctx); err != nil {
 		return "", err
@@ -154,7 +155,7 @@ func (w *world) requests(session string) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
 }
 
-// During a takeover no host runs, and then the clients connect again one after the other.
+// awaitStatus ignores errors: during a takeover, there may be no host, and the clients reconnect one after the other.
 func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) schema.StatusResult {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

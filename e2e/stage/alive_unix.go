@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// When the host ends, init collects it, so no zombie looks alive.
+// init removes a host that has ended, so a zombie does not look alive.
 func isAlive(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil }

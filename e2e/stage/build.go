@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// ErrCannotBuild means that a tool is missing on this machine, and not that the code is broken.
+// ErrCannotBuild means that this machine lacks a tool. It does not mean that the code is broken.
 var ErrCannotBuild = errors.New("cannot build the product here")
 
 // A Product holds the parts that users install.
@@ -24,14 +24,14 @@ type Product struct {
 	Repo string // the root of the repository
 	Host string // the host's binary
 	Shim string // the bundle of the OpenCode shim
-	// PiShim is the directory with the package of the Pi shim, as users install it.
+	// PiShim is the directory with the Pi shim's package, as users install it.
 	PiShim string
-	// Pi is the version of Pi that the users have, pitest.V087 if it is empty.
+	// Pi is the version of Pi that the users run. The default is pitest.V087.
 	Pi pitest.Version
 }
 
-// Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are missing,
-// it fails with ErrCannotBuild.
+// Build builds the product into dir. repo is the root of the repository. If npm or the node_modules are missing, the
+// error is ErrCannotBuild.
 func Build(ctx context.Context, repo, dir string) (Product, error) {
 	repo, err := filepath.Abs(repo)
 	if err != nil {
@@ -51,7 +51,7 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
-	// The bundle is built inside the repository. Without the lock, other test packages would read it half-written.
+	// The build writes the bundle into the repository. Without a lock, another test could read a half-written bundle.
 	tree := flock.New(filepath.Join(repo, "node_modules", ".magicctx-e2e.lock"))
 	if _, err := tree.TryLockContext(ctx, 50*time.Millisecond); err != nil {
 		return Product{}, fmt.Errorf("wait for another build: %w", err)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RemoveAll tries for ten seconds, because a process that OpenCode started, for example git, may write another file.
+// RemoveAll tries for ten seconds. A process that OpenCode has started, for example git, may still create files.
 func RemoveAll(dir string) error {
 	err := os.RemoveAll(dir)
 	for range 500 {

@@ -30,10 +30,10 @@ func NewUser(root string, p Product) (*User, error) {
 	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
 }
 
-// With WithoutHistorian, the scripted model gets only the questions of the session.
+// WithoutHistorian switches the historian off, so the scripted model gets only the requests of the session.
 const WithoutHistorian = `{"historian": {"disable": true}}`
 
-// Configure writes the user's magicctx.jsonc. A project's file may not set most keys.
+// Configure writes the user's own magicctx.jsonc. Most settings are not allowed in a project's file.
 func (u *User) Configure(settings string) error {
 	dir := filepath.Join(u.Home.Config, "magicctx")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -45,8 +45,8 @@ func (u *User) Configure(settings string) error {
 	return nil
 }
 
-// Bare returns the options for OpenCode without the shim. As for every user of the plugin, OpenCode's own
-// compaction is off. Snapshots are also off: each step would run git twice, and few tests examine the result.
+// Bare returns options for OpenCode without the shim. OpenCode's compaction is off, as for users of the plugin.
+// Snapshots are off because each step would run git twice.
 func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	return opencodetest.Options{
 		Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
@@ -99,7 +99,7 @@ func (u *User) Status(ctx context.Context) (status schema.StatusResult, err erro
 	return status, nil
 }
 
-// Host runs a command of the host's binary, for example "history list", and returns its output.
+// Host runs a command of magicctx-host, for example "history list", and returns its output.
 func (u *User) Host(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, u.Product.Host, args...)
 	cmd.Env = u.Home.Env(u.Home.Root, u.hostEnv()...)
@@ -113,7 +113,7 @@ func (u *User) Host(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// StopHost ends the user's host, if one runs, and waits until it is gone.
+// StopHost ends the host, and waits until its process is gone. If no host is running, it does nothing.
 func (u *User) StopHost(ctx context.Context) error {
 	status, err := u.Status(ctx)
 	if errors.Is(err, ErrNoHost) {
@@ -125,11 +125,10 @@ func (u *User) StopHost(ctx context.Context) error {
 	return End(ctx, status.PID, os.Interrupt)
 }
 
-// endTimeout is longer than the 5 s that the host grants to running calls.
+// endTimeout is longer than the 5 s for which an ending host waits for calls.
 const endTimeout = 10 * time.Second
 
-// End sends a signal to any process, and waits until the process is gone. Only a parent can wait for a process,
-// so End polls.
+// End sends the signal to a process, and polls until the process is gone. Only a parent could wait for it.
 func End(ctx context.Context, pid int, signal os.Signal) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Browser returns the programs with which a test drives a page, or skips the test.
+// Browser returns the programs that control a page in a browser. If they are missing, it skips the test.
 func Browser(t *testing.T, repo string) (chromium, node string) {
 	t.Helper()
 	if testing.Short() {

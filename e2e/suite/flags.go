@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
-// These flags exist in every package whose tests start a harness:
+// Each package whose tests start a harness has these flags:
 //
 //	go test ./e2e ./e2e/fault ./e2e/skew -args -all -pi=0.74
 var (
@@ -15,12 +15,13 @@ var (
 	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
 )
 
-// All reports whether the tests play each session at its full length, in both harnesses and in both dialects.
+// All reports whether all sessions are played at full length, in both harnesses and dialects.
 func All() bool { return *all }
 
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
-// Without the flag -all, OnlyWithAll skips a test that repeats another one, which the reason names.
+// A test calls OnlyWithAll if another test covers the same. reason names the other test. Without -all, the test is
+// skipped.
 func OnlyWithAll(t *testing.T, reason string) {
 	t.Helper()
 	if !All() {

@@ -11,11 +11,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// converters maps a dialect to the package of the AI SDK that makes its requests.
+// converters maps a dialect to the package of the AI SDK that produces its requests.
 var converters = map[mockllm.Dialect]string{mockllm.Anthropic: "anthropic", mockllm.OpenAI: "openai-compatible"}
 
-// At the end of the test, Judge judges each request that the mock received. If the judge's packages are not
-// installed, Judge does nothing. A test that needs them calls judge.Needs.
+// At the end of the test, Judge judges all requests that the mock received. If the judge is not installed, Judge does
+// nothing. If a test must not run without the judge, it calls judge.Needs.
 func Judge(t *testing.T, mock *mockllm.Server) {
 	t.Helper()
 	t.Cleanup(func() {

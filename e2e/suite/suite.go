@@ -18,11 +18,11 @@ import (
 
 const buildTimeout = 5 * time.Minute
 
-// missing is the reason why the tests of this process cannot run on this machine.
+// missing is the reason why the tests cannot run on this machine. It is nil if they can.
 var missing error
 
-// Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and returns
-// the exit code. If build fails with stage.ErrCannotBuild, Needs skips each test (in CI, fails it).
+// Main is the body of TestMain. It calls build with a directory for the build, runs the tests, and returns the exit
+// code. If build returns stage.ErrCannotBuild, Needs skips each test. In CI, the test fails instead.
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {
@@ -43,7 +43,8 @@ func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	return m.Run()
 }
 
-// Needs skips a test that cannot run on this machine. In CI the test fails: a job without tests must not be green.
+// Needs skips a test that cannot run on this machine. In CI, the test fails: a job that skips all tests must not
+// succeed.
 func Needs(t *testing.T) {
 	t.Helper()
 	switch {
@@ -56,8 +57,8 @@ func Needs(t *testing.T) {
 	}
 }
 
-// NeedsPi skips a test that cannot run the Pi of the repository at repo. On Linux the test fails: npm lacks
-// Node only for other platforms.
+// NeedsPi skips a test if the repository's Pi cannot run. On Linux the test fails instead, because there npm has
+// installed the Node that Pi needs.
 func NeedsPi(t *testing.T, repo string) {
 	t.Helper()
 	Needs(t)
@@ -70,8 +71,8 @@ func NeedsPi(t *testing.T, repo string) {
 	}
 }
 
-// If MAGICCTX_OPENCODE2 names the source of a beta, the test runs with this beta. Otherwise it runs with the
-// fake, and only if -all is given.
+// If MAGICCTX_OPENCODE2 names the source of a beta, the test uses the beta. If not, the test uses the fake, and runs
+// only with -all.
 func NeedsOpenCode2(t *testing.T) {
 	t.Helper()
 	Needs(t)
@@ -80,7 +81,7 @@ func NeedsOpenCode2(t *testing.T) {
 	}
 }
 
-// The path of t.TempDir() is too long: a Unix socket may have a path of at most 104 bytes.
+// t.TempDir() is too long: on some systems, the path of a Unix socket is limited to 104 bytes.
 func Root(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "mcx")

@@ -1,6 +1,6 @@
-// Runs our half for a terminal of OpenCode, of version 1 or 2, in a process of its own: bun sidebar.mjs VERSION BUNDLE
-// SESSION. OpenCode's part does nothing here, so the process costs only what our half costs. Without arguments, it runs
-// no half. It writes a line when the panel is complete, and ends with its input.
+// Runs our code for OpenCode's terminal in its own process: bun sidebar.mjs VERSION BUNDLE SESSION. VERSION is 1 or 2.
+// OpenCode's part is empty here, so the process's time is our code's time. Without arguments, it loads no code, for
+// comparison. It prints a line when the panel is complete, and ends when stdin ends.
 import { plugin } from "bun"
 
 const [version, bundle, session] = process.argv.slice(2)

@@ -20,7 +20,7 @@ import (
 
 var errTimeout = errors.New("the run has missed its deadline")
 
-// word is the name of the failure in messages for people, for example "unavailable".
+// word describes the failure for people. For example, "unavailable" gives the error "agent unavailable: …".
 func failed(kind ask.Kind, word, message string) *ask.Error {
 	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
 	if kind == "" {
@@ -73,8 +73,8 @@ func textOf(m transcript.Message) string {
 const modelNotFound = "ProviderModelNotFoundError"
 
 // unknownModel matches the message of the error modelNotFound, for example "Model not found: p/opsu. Did you mean:
-// opus, opus-4?". Some harnesses give plugins only this message. The groups of the expression are the provider, the
-// model, and the provider's suggested models.
+// opus, opus-4?". Some harnesses give a plugin only the message of an error. The groups of the expression are the
+// provider, the model, and the models that the harness suggests.
 var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
 })
@@ -91,10 +91,10 @@ type harnessError struct {
 	} `json:"data"`
 }
 
-// maxMessage bounds the length of an error message, because it may be a whole page of HTML.
+// maxMessage bounds the length of an error message, because a message may be a whole page of HTML.
 const maxMessage = 1_000
 
-// The report contains the harness's own error object, which may have any form.
+// f.Error is the harness's own error. It may be any JSON value, for example a string.
 func failureOf(f schema.AgentFailure) *ask.Error {
 	var e harnessError
 	message := ""

@@ -31,7 +31,7 @@ func TestAskerAnswers(t *testing.T) {
 	}
 }
 
-// The host asks the model that the harness suggests, but only once.
+// If a model is unknown, the host asks the model that the harness suggests. It follows only one suggestion.
 func TestAskerFollowsASuggestion(t *testing.T) {
 	c := says("A summary.")
 	answers := c.run

@@ -17,17 +17,16 @@ type definition struct {
 	isOffered func(schema.Config) bool
 }
 
-// An agent has only tools that it cannot work without. The history contains text that other people wrote. If a hidden
-// agent could read files, a text in the history could make the agent read a private file and copy its content into a
-// summary. The harness is no protection: it may let a hidden agent read without asking the user, and may follow links
-// out of the project.
+// A hidden agent gets as few tools as possible. The history contains text that other people wrote. If a hidden agent
+// could read files, a text in the history could make it read a private file and copy the file into a summary. The
+// harness is no protection: it may let hidden agents read without asking, and may follow links out of the project.
 var definitions = []definition{
-	// The historian answers in one step. If a model calls a tool by mistake, the run needs the second step.
+	// The historian answers in one step. If a model calls a tool by mistake, it can answer in the second step.
 	{schema.AgentDefinition{Name: historian.Agent, Description: "Summarises the history of a session for magicctx.", Prompt: brief, Tools: []string{}, Steps: 2}, summarises},
 	{schema.AgentDefinition{Name: historian.EditorAgent, Description: "Revises a summary for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, summarises},
 	{schema.AgentDefinition{Name: dreamer.Agent, Description: "Tends the memories of a project for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Dreamer.Disable }},
-	// The host runs the searches for the sidekick. In Pi, hidden agents run without extensions, so the sidekick could
-	// not call ctx_search.
+	// The host itself runs the sidekick's searches. In Pi, hidden agents run without extensions and so without
+	// ctx_search.
 	{schema.AgentDefinition{Name: sidekick.Agent, Description: "Chooses what a prompt gets from earlier messages, for magicctx.", Prompt: brief, Tools: []string{}, Steps: 1}, func(cfg schema.Config) bool { return !cfg.Sidekick.Disable }},
 }
 
@@ -36,8 +35,8 @@ func summarises(cfg schema.Config) bool { return !cfg.Historian.Disable }
 //go:embed agent.md
 var agentMD string
 
-// brief is the prompt with which each agent is registered. A harness keeps a registered prompt until it
-// restarts, so each run sends the real system prompt itself.
+// brief is the system prompt that each agent is registered with. A harness reads it only at its start, so each run
+// sends the real system prompt itself.
 var brief = strings.TrimSpace(agentMD)
 
 func Definitions(cfg schema.Config) []schema.AgentDefinition {
@@ -50,7 +49,6 @@ func Definitions(cfg schema.Config) []schema.AgentDefinition {
 	return all
 }
 
-// StepsOf returns how many steps a hidden agent may take, or 0 if there is no such agent.
 func StepsOf(name string) int {
 	d, _ := definitionOf(name)
 	return d.Steps

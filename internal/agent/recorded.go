@@ -6,13 +6,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Cassette answers in place of a harness's hidden agents, for example in a replay. The methods are safe for
-// concurrent use.
+// A Cassette returns recorded answers instead of asking a harness's hidden agents, for example in a replay. The
+// methods are safe for concurrent use.
 type Cassette interface {
-	// When ctx ends, Run withdraws the run and returns soon.
+	// If ctx ends, Run ends the run and returns soon.
 	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// The host calls Begin before background work that may ask agents, and End when that work has ended. The host
-	// calls Begin before it answers the protocol call that caused the work. The work asks one question at a time.
+	// The host calls Begin before background work that may ask agents, and End after the work. The host calls Begin
+	// before it answers the protocol call that caused the work. The work asks one question at a time.
 	Begin()
 	End()
 }

@@ -31,8 +31,8 @@ type Options struct {
 
 // A Ledger books the questions of hidden agents, and refuses a question that could exceed a budget.
 type Ledger interface {
-	// Begin reserves the highest possible cost of a question whose answer may take that many steps. The caller calls
-	// settle when the question has ended. After an error, the caller must not ask.
+	// Begin reserves the highest possible cost of a question that an agent may answer in several steps. If Begin
+	// returns an error, the caller must not ask. Otherwise, the caller calls settle after the question.
 	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
 }
 
@@ -40,7 +40,7 @@ type End struct {
 	ask.Answer
 	Err   error
 	Steps int
-	// IsUnknown means that the harness may still be working on the question.
+	// IsUnknown means that the question has no result yet: the harness may still be working on it.
 	IsUnknown bool
 }
 
@@ -58,8 +58,8 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns the wait before another attempt, or nil for the usual wait. In a replay, the wait ends at once,
-// because the provider was overloaded only during the recording.
+// Sleep returns the function that waits before a question is repeated, or nil for the usual wait. In a replay, the
+// function returns at once, because no provider is overloaded.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
 		return nil
@@ -70,7 +70,7 @@ func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 type Asker struct {
 	*Runner
 	Harness schema.Harness
-	// Client is the connection on which the session was last seen. If this connection is closed, Ask uses another one
+	// Client is the connection on which the session was last seen. If Client is closed, Ask uses another connection
 	// of the same harness and directory.
 	Client             client.Client
 	Directory, Session string
@@ -81,16 +81,15 @@ type Asker struct {
 
 var _ ask.Asker = Asker{}
 
-// maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
+// maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process of about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim gives its harness five of these
-// seconds.
+// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim waits five seconds.
 const abortGrace = 8 * time.Second
 
-// Ask implements ask.Asker. Every error is an *ask.Error, except for a mistake in q. If the usage of a failed run is
-// known, the returned answer holds it. If ctx ends, Ask ends the run in the harness, and waits at most abortGrace for
-// it to end.
+// Ask implements ask.Asker. Every error is an *ask.Error, except for a mistake in q. If a run fails and its usage is
+// known, the returned answer contains the usage. If ctx ends, Ask aborts the run in the harness, and waits at most
+// abortGrace for its end.
 //
 // A run has only the tools of its definition, so a hidden agent reads no file and starts no other agent.
 func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
@@ -193,12 +192,12 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	}
 	o := <-done
 	if o.err == nil && o.result.Failure.Reason != "" {
-		o.result.Failure.Reason = reason // the shim itself only reports that the run was withdrawn
+		o.result.Failure.Reason = reason // the shim itself only reports that the run was aborted
 	}
 	return o.result, o.err
 }
 
-// A shim that is too old to run agents does not know the method.
+// An old shim may not know the method agent/run.
 func isUnknownMethod(err error) bool {
 	var answered interface{ IsUnknownMethod() bool }
 	return errors.As(err, &answered) && answered.IsUnknownMethod()

@@ -246,8 +246,8 @@ func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	wantUnavailable(t, inPi)
 }
 
-// If an old shim does not know agent/run, the host asks another shim. After any other failure, the run may already
-// have begun.
+// If an old shim does not know agent/run, the host asks another shim. After any other failure, the host asks no other
+// shim, because the run may already have begun.
 func TestAgentIsNotRunTwice(t *testing.T) {
 	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, unknownMethod{}

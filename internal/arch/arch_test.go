@@ -79,8 +79,8 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms are the packages of the host: the imports in its doc.go, and packages that only other rooms import. No room
-// imports the host.
+// rooms lists the packages that make up the host: the imports in internal/host/doc.go, and packages that only these
+// imports use. None of them may import internal/host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
 	if err != nil {
@@ -159,8 +159,8 @@ func complaints(all []pkg, allowed map[string][]string) []string {
 	return found
 }
 
-// A package of a module covers the packages below it. A package of the standard library does not: net does not cover
-// net/url.
+// If names contains a package of a module, named also returns true for the packages below it. If names contains a
+// package of the standard library, for example net, named returns false for net/url.
 func named(path, names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
 		return path == n || strings.Contains(n, ".") && within(path, n)
@@ -216,7 +216,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 	}
 }
 
-// A row for a package that was renamed or removed would guard nothing.
+// If a package is renamed, its row in importers must be renamed, too. Otherwise, the row would check nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
 	all := list(t)
 	for _, r := range importers {

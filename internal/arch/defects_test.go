@@ -10,8 +10,7 @@ import (
 )
 
 var (
-	// bugID is an id such as A18. An older list's ids begin with a word, for example "peers A1"; no test name
-	// contains one.
+	// bugID is an id such as A18, or an id of an older list such as "peers A1", which no test's name contains.
 	bugID   = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// habit matches words of OpenCode that only its codec may know: the name, the todo tool, and one reason why an answer
-// ends.
+// habit matches words that only OpenCode's codec may contain: its name, its todo tool, and a reason why answers end.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}

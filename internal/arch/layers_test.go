@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the table of packages into ARCHIT
 var (
 	mayImport   = regexp.MustCompile(`(?s)\n\nIt may import ([^.]+)\.\n$`)
 	packagePath = regexp.MustCompile(`[a-z0-9]+(?:[/-][a-z0-9]+)*`)
-	// equipment matches packages that only tests and generators use. The table leaves out these packages.
+	// equipment matches packages that only tests and generators use. ARCHITECTURE.md does not list them.
 	equipment = regexp.MustCompile(`^e2e|^internal/arch$|/gen$|test$`)
 )
 

@@ -17,11 +17,10 @@ import (
 var (
 	quoted = regexp.MustCompile("`([^`]+)`")
 	fence  = regexp.MustCompile("(?s)```.*?```")
-	// sourceFile matches the path of a file of this repository, for example `store/pass.go`, or the bare name of a
-	// source file.
+	// sourceFile matches the path of a file in this repository, for example `store/pass.go`, or a source file's name.
 	sourceFile = regexp.MustCompile(`^[\w.*-]+\.(go|ts|mjs|sql)$|^[\w.*-]+(/[\w.*-]+)+\.(go|ts|mjs|sql|md|txtar|json|jsonl|txt|svg|gz)$`)
 	identifier = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?$`)
-	// ofCode matches identifiers that are no plain words: these have a capital inside, or an underscore.
+	// ofCode matches identifiers that are no plain words, because they have a capital inside, or an underscore.
 	ofCode  = regexp.MustCompile(`[a-z0-9][A-Z]|_`)
 	goTest  = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*…?$`)
 	command = regexp.MustCompile(`\b(task|npm run(?: --silent)?) ([a-z]+(?:[:-][a-z]+)*)`)

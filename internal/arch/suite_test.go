@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// In some packages, `task test` runs most tests only with -short and under the race detector. If a test does
-// less with -short, the list LONG in Taskfile.yml must name it, so that `task test` runs it a second time
-// without -short.
+// In some packages, `task test` runs most tests only with -short and the race detector. If a test does less with
+// -short, the list LONG in Taskfile.yml must name it. `task test` then also runs the test without -short.
 func TestShortenedTestsRunInFull(t *testing.T) {
 	root := filepath.Join("..", "..")
 	taskfile, err := os.ReadFile(filepath.Join(root, "Taskfile.yml"))

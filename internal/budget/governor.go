@@ -24,8 +24,7 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. stops holds refusals by work (Work.String), and is nil until the host has read the stored
-	// refusals.
+	// mu guards stops, which holds today's refusals by Work.String. stops is nil until the store was read.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -48,7 +47,7 @@ func New(o Options) *Governor {
 // writeTimeout bounds the wait for the database. It is long, because no user waits for the write.
 const writeTimeout = 30 * time.Second
 
-// readTimeout bounds the one read of the stored refusals, because a user waits for the status.
+// readTimeout bounds the read of the stored refusals. It is short, because a user waits for the status.
 const readTimeout = time.Second
 
 func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, steps int) (settle func(agent.End), err error) {
@@ -85,8 +84,8 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	}, nil
 }
 
-// If the question was cut off, settle books the worst case of the unfinished step. If the harness may still be
-// working on the question, its whole worst case stays booked.
+// settle replaces a question's reserved cost by its real cost. If the question was cut off within a step, settle adds
+// the worst case of the step. If the harness may still be working on the question, the reserved cost stays.
 func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
 	if end.IsUnknown {
 		return nil
@@ -126,7 +125,7 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days over which a budget averages the cost of the prompts.
 const meanDays = 7
 
-// caps returns the cap of all agents together, and the cap of the historian or the common cap of the other agents.
+// caps returns two caps: one of all agents together, and one of the historian or of the other agents together.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {
@@ -167,7 +166,7 @@ func (g *Governor) stop(ctx context.Context, of work.Work, over *work.OverBudget
 	return fmt.Sprintf("the budget of the day does not pay for another call; it goes on at %s", tomorrow.Format("15:04 on 2 January"))
 }
 
-// Stopped returns the refusal that stops this work until tomorrow, or nil.
+// If a budget has refused this work today, Stopped returns the refusal. Otherwise, it returns nil.
 func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -177,7 +176,7 @@ func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	return nil
 }
 
-// After a restart, known reads the refusals that an earlier host has stored. The caller holds g.mu.
+// known reads the stored refusals once, because an earlier host may have refused work today. The caller holds g.mu.
 func (g *Governor) known() map[string]schema.BudgetStop {
 	if g.stops != nil {
 		return g.stops

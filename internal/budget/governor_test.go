@@ -106,7 +106,7 @@ func isOver(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == ask.OverBudget
 }
 
-// used holds the true usage of each step, which the host may never learn.
+// used is what the provider bills for each step. The host may never learn it.
 type openCall struct {
 	settle func(agent.End)
 	model  string
@@ -135,7 +135,7 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
-	// One of the bounds is often too large to matter, so that another one decides.
+	// Often, one bound is too large to be reached, so that the test covers the other bound alone.
 	money := rapid.OneOf(rapid.Just(100.0), rapid.Float64Range(0, 0.5))
 	most := rapid.OneOf(rapid.Just(1_000_000), rapid.IntRange(0, 100_000))
 	rapid.Check(t, func(r *rapid.T) {
@@ -297,7 +297,8 @@ func (b *bench) begin(t *testing.T, a agent.Asker) (settle func(agent.End)) {
 	return settle
 }
 
-// A budget is a share of the cost of a mean day's prompts, within bounds. The historian has its own budget.
+// A budget is a share of the cost of an average day's prompts, between a minimum and a maximum. The historian has its
+// own budget.
 func TestBudgetOfADay(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1}, 100)
@@ -416,8 +417,8 @@ func TestUnknownCallsCountInFull(t *testing.T) {
 	}
 }
 
-// A call of three steps was cut off after its first step. Its first step counts as reported, its second with the
-// worst case, its third with nothing.
+// A call of three steps was cut off after its first step. The host books the reported cost of the first step, the
+// worst case of the second step, and nothing for the third step.
 func TestCutCallsAreBounded(t *testing.T) {
 	b := newBench(t)
 	b.price(t, "own", schema.Price{Fresh: 1, Write: 1, Read: 1, Output: 1}, 1000)
@@ -465,8 +466,8 @@ func TestBoundedAnswersCostLess(t *testing.T) {
 	short := question
 	short.MaxOutput = 2_000
 	long, bounded := b.Worst(t.Context(), b.cfg, question, 2), b.Worst(t.Context(), b.cfg, short, 2)
-	// Without a bound, a harness allows 32,000 tokens. The second step reads the first answer again, so three answers
-	// count.
+	// If a question has no bound, an answer may have 32,000 tokens. The second step reads the answer of the first
+	// step again, so two steps are billed for three answers.
 	if long.Tokens-bounded.Tokens != 3*(32_000-2_000) || bounded.Money >= long.Money {
 		t.Errorf("at most %+v, and %+v with a bound", long, bounded)
 	}

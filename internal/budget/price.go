@@ -18,11 +18,11 @@ const (
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
-	// coarseness is the greatest ratio of a provider's token count of a text to the host's count.
+	// A provider counts at most coarseness times as many tokens in a text as the host.
 	coarseness = 2
 )
 
-// Worst returns the most that a question can cost. Each step reads the question and the earlier steps.
+// Worst returns the most that a question can cost. Each step reads the question and the answers of the earlier steps.
 func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
 	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {

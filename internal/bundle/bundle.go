@@ -8,13 +8,13 @@ var OpenCode []byte
 //go:embed opencode-tui.js
 var OpenCodeTerminal []byte
 
-// OpenCodeProject loads OpenCode from the data directory of the user who runs it. A team can commit this small module
-// with its project.
+// OpenCodeProject is a small module that a team can commit with its project. For each user, it loads the installed
+// plugin (OpenCode) from the user's own data directory.
 //
 //go:embed opencode-project.js
 var OpenCodeProject []byte
 
-// OpenCodeProjectTerminal loads OpenCodeTerminal from the data directory of the user who runs it.
+// OpenCodeProjectTerminal is a small module that loads the installed plugin OpenCodeTerminal.
 //
 //go:embed opencode-project-tui.js
 var OpenCodeProjectTerminal []byte
@@ -22,8 +22,8 @@ var OpenCodeProjectTerminal []byte
 //go:embed pi-shim.js
 var Pi []byte
 
-// PiProject loads Pi from the data directory of the user who runs it. A team can commit this small module with its
-// project.
+// PiProject is a small module that a team can commit with its project. For each user, it loads the installed plugin
+// (Pi) from the user's own data directory.
 //
 //go:embed pi-project.js
 var PiProject []byte

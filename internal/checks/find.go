@@ -16,8 +16,8 @@ const (
 	maxFound   = 3
 )
 
-// Gone returns each path that does not exist in the directory's repository, with files of the same name elsewhere. A
-// text counts as a path only if its name has an extension, or if its first directory exists: "and/or" is no path.
+// Gone returns each path that does not exist in the directory's repository, with files of the same name elsewhere.
+// Gone skips a text such as "and/or", which has no file extension and does not begin with an existing directory.
 func Gone(directory string, paths []string) (map[string][]string, error) {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

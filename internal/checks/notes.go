@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// At most 200 notes of a project wait, or more after two projects were joined.
+	// A project has at most 200 waiting notes. If two projects were joined, the new project may have more.
 	maxNotes = 400
 	// maxMerges bounds the branches of one test, because each branch needs several runs of git.
 	maxMerges = 20
 	maxRuns   = 200
 )
 
-// A new note is tested soon, because a branch counts as merged only if an earlier test has seen one of its commits. A
-// replay has no index, and tests nothing: today's files say nothing about the recorded session.
+// noteWaiting tests the project's notes soon, because the host must see a branch's commit before the branch is
+// merged. A replay has no index, and tests nothing: today's files differ from the recorded session's files.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -46,7 +46,6 @@ func (t *Tester) noteWaiting(s *session.Session) {
 	})
 }
 
-// begin returns false if another test of the directory's notes is running.
 func (t *Tester) begin(directory string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +107,7 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// since is the time of the note's newest change, so a changed note counts as untested.
+// since is the time of the note's newest change. A changed note is a new attempt, so it is tested again.
 type attempt struct{ note, since int64 }
 
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
@@ -126,8 +125,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that a test has used up its runs of git before this note. The next test begins with this note:
-// otherwise, the oldest notes would keep the newer ones from being tested.
+// errLater means that a test has used up its runs of git before this note. The next test begins with this note, so
+// that every note is tested at some time.
 var errLater = errors.New("git has run often enough")
 
 func (t *Tester) forget(w memories.Waiting) {
@@ -151,8 +150,8 @@ func (s *site) close() {
 	}
 }
 
-// test returns why a condition holds, or "". seen is the newest commit of a branch, which the next test needs. If
-// nobody can test the condition, test returns an error.
+// If the condition holds, test returns the reason. If the note waits for a merge, test also returns the branch's
+// newest commit, which the next test needs. If the host cannot test the condition, test returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

@@ -16,7 +16,7 @@ import (
 
 const maxFile = 256 << 10
 
-// errUnknown means that a check can neither hold nor fail, for example because the file is too large.
+// errUnknown means that a check has no result, for example because the file is too large.
 var errUnknown = errors.New("it cannot be tested")
 
 // test returns why a check fails in a directory, or "" if the check holds. It follows no link out of the directory,

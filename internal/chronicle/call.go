@@ -1,6 +1,6 @@
 package chronicle
 
-// A Call is a question of a hidden agent to a model, for example of the historian.
+// A Call is one question of a hidden agent, for example of the historian, to a model.
 type Call struct {
 	At        int64  // Unix ms
 	Project   string // identity, "" if it is not known
@@ -12,11 +12,11 @@ type Call struct {
 	Input, Output, CacheRead, CacheWrite int
 	// Cost is in billionths of a dollar. It is nil if the harness names no price for the model.
 	Cost *int64
-	// Reserved replaces an unknown Cost: the call has not ended, was cut off, or the host has crashed. Otherwise,
-	// Reserved is 0.
+	// Reserved is the highest possible cost, in billionths of a dollar. It is set only if the real cost is unknown:
+	// the call has not ended, was cut off, or the host has crashed.
 	Reserved int64
-	// Compartments, Memories and Findings count what the call's run has published. A run of the dreamer makes no new
-	// memories: its Memories count the changes that the user has not undone.
+	// Compartments, Memories and Findings are the numbers of results that the call's run has published. For a run of
+	// the dreamer, Memories is the number of changed memories that the user has not undone.
 	Compartments, Memories, Findings int
 }
 
@@ -42,6 +42,6 @@ type Run struct {
 	// The run has summarised the messages from Start to End in Produced compartments.
 	Start, End, Produced int
 	Fidelity             float64
-	// Undoes is the number by which the user can undo the run's changes of memories, or 0.
+	// Undoes is N of "memory restore --run N", which undoes the run's changes of memories. It is 0 without changes.
 	Undoes int
 }

@@ -11,8 +11,8 @@ import (
 type Check struct {
 	// Path starts at the root of the project.
 	Path string
-	// The file must contain Text, and Hash must be the SHA-256 of its content, in hex. If the file must only exist,
-	// both are "".
+	// At most one of Text and Hash is set. The file must contain Text, or Hash must be the SHA-256 of its content, in
+	// hex. If both are "", the file must only exist.
 	Text, Hash string
 }
 

@@ -9,10 +9,10 @@ type Compartment struct {
 	Seq   int `json:"-"`
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Keys holds the key of each message from Start to End, empty if it is unreadable.
+	// Keys holds the key of each message from Start to End. The key of an unreadable message is "".
 	Keys []string `json:"-"`
-	// AfterSummary is the key of the harness's own summary, if the array began with it when the historian ran.
-	// Otherwise, it is empty.
+	// If the array began with a summary of the harness when the historian ran, AfterSummary is the key of that
+	// summary. Otherwise, it is empty.
 	AfterSummary string `json:"-"`
 	Title        string `json:"title"`
 	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before is used.
@@ -20,8 +20,7 @@ type Compartment struct {
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int `json:"importance"`
-	// Episode names the kinds of work, for example "bug,release". The head does
-	// not render it.
+	// Episode names the kinds of work, for example "bug,release". The head does not show it.
 	Episode string `json:"episode,omitzero"`
 	// Missing names the anchors of the messages that no tier contains, for example "src/a.go · E1234". Fidelity is
 	// the share of the anchors that a tier contains, from 0 to 1.
@@ -31,11 +30,11 @@ type Compartment struct {
 	Model    string  `json:"model,omitzero"`
 	// RawTokens is the size of the messages.
 	RawTokens int `json:"rawTokens"`
-	// The store sets this Unix time in milliseconds.
+	// CreatedAt is in Unix ms. The store sets it.
 	CreatedAt int64 `json:"createdAt"`
 }
 
-// MadeBy goes from the best way to the weakest.
+// MadeBy says how a compartment was made. The constants go from the best way to the weakest.
 type MadeBy string
 
 const (
@@ -51,7 +50,6 @@ func (c *Compartment) Range() Range { return Range{c.Start, c.End} }
 // EndKey returns the key of the last readable message, or "" if there is none.
 func (c *Compartment) EndKey() string { return LastKey(c.Keys) }
 
-// LastKey returns the last key that is not empty, or "".
 func LastKey(keys []string) string {
 	for _, key := range slices.Backward(keys) {
 		if key != "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Condition is what a note waits for, if the host can test it. Kind says which of the other fields count.
+// A Condition is an event for which a note waits, for example "merged: login". Kind says which other fields are used.
 type Condition struct {
 	Kind ConditionKind
 	// Path starts at the root of the project.
@@ -37,7 +37,7 @@ const maxCondition = 300
 
 var (
 	testable = regexp.MustCompile(`^(file|no file|merged|date|exit(?: +-?\w+)?):(.*)$`)
-	// branch allows fewer names than git, because git must not read the name as an option or a wildcard.
+	// branch allows fewer names than git does. Otherwise, git could read a name as an option or a wildcard.
 	branch  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+#=-]*$`)
 	layouts = []string{"2006-01-02", "2006-01-02 15:04"}
 
@@ -46,7 +46,8 @@ var (
 )
 
 // ParseCondition reads the condition of a note. If the host cannot test the condition, for example "when CI is
-// green", ok is false. A text that only begins like a testable condition is an error.
+// green", ok is false. If the condition begins like a testable one, but is not valid, for example "file: ../x", err
+// is set.
 func ParseCondition(text string) (c Condition, ok bool, err error) {
 	line, _, hasLines := strings.Cut(text, "\n")
 	m := testable.FindStringSubmatch(line)

@@ -3,7 +3,7 @@ package chronicle
 import "slices"
 
 // A Fact is a statement about the project that outlives the session, for example "tests run with `go test ./...`".
-// The publication makes it a memory.
+// When the historian's run is published, the fact is stored as a memory.
 type Fact struct {
 	// Category is for example "NAMING".
 	Category string
@@ -14,15 +14,13 @@ type Fact struct {
 // Categories are in the order in which people and models see them.
 var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
 
-// A Memory is something that is known about a project, for example "tests run with `go test ./...`".
+// A Memory is a fact about a project, for example "tests run with `go test ./...`".
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// SharedBy is the workspace's name for the memory's project, if a session of another project reads the memory.
-	// Otherwise, it is empty.
+	// If a session of another project reads the memory, SharedBy is the workspace's name for the memory's project.
 	SharedBy string `json:"sharedBy,omitzero"`
-	// A session in Directory was the last to learn the memory, at the time SeenAt. Seen counts how often a session
-	// has learned the memory.
+	// Directory is where a session last learned the memory. Seen counts how often a session has learned it.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`
@@ -38,8 +36,8 @@ type Memory struct {
 	// The host chooses permanent memories first.
 	Permanent bool `json:"permanent,omitzero"`
 	Seen      int  `json:"seen,omitzero"`
-	// If a session learns the memory again, SeenAt changes and UpdatedAt stays. From ExpiresAt on, the memory is not
-	// shown; 0 means never.
+	// The times are in Unix ms. If a session learns the memory again, SeenAt changes, but UpdatedAt does not. A
+	// memory is shown until ExpiresAt, or always if ExpiresAt is 0.
 	CreatedAt int64 `json:"createdAt,omitzero"`
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
@@ -49,7 +47,7 @@ type Memory struct {
 	Doubt string `json:"doubt,omitzero"`
 }
 
-// Logged returns the content with its doubt, for the log of changes.
+// For the log of changes, Logged returns the content, with the doubt in front of it.
 func (m *Memory) Logged() string {
 	if m.Doubt == "" {
 		return m.Content
@@ -70,7 +68,7 @@ const (
 // sources are the sources from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
-// LessTrusted returns the source of a text that was made from texts of both sources.
+// LessTrusted returns the less trusted of two sources. If a text is made from two texts, this is its source.
 func LessTrusted(a, b Source) Source {
 	if slices.Index(sources, a) > slices.Index(sources, b) {
 		return a
@@ -116,15 +114,15 @@ type MemoryChange struct {
 // A Note is a reminder that a model has written for later.
 type Note struct {
 	ID int64 `json:"id"`
-	// Harness and Session identify the session that wrote the note. A note with a condition belongs to Project, not
-	// to the session.
+	// Harness and Session are the session that wrote the note. A note with a condition belongs to Project instead.
 	Harness   string `json:"harness,omitzero"`
 	Session   string `json:"session,omitzero"`
 	Project   string `json:"project,omitzero"`
 	Message   int    `json:"message,omitzero"`
 	Content   string `json:"content"`
 	Condition string `json:"condition,omitzero"`
-	// Only a promise has SaidBy. The promise belongs to Project, and Content quotes the session's message Message.
+	// SaidBy is set only for a promise. A promise belongs to Project, and Content quotes the message with the ordinal
+	// Message.
 	SaidBy Speaker    `json:"saidBy,omitzero"`
 	Status NoteStatus `json:"status"`
 	// Reason says why a ready note's condition holds, for example "api.md exists", or where a promise was closed.

@@ -16,7 +16,7 @@ func (r Range) Holds(ordinal int) bool { return r.Start <= ordinal && ordinal <=
 
 type Place struct {
 	Ordinal int
-	// Key is the harness's id of the message, or empty if the harness's row of the message is unreadable. No summary
-	// describes an unreadable message, but a compartment covers its ordinal.
+	// Key is the harness's id of the message. If the harness's row of the message is unreadable, Key is empty: no
+	// summary describes the message, but a compartment covers its ordinal.
 	Key string
 }

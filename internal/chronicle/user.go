@@ -1,7 +1,6 @@
 package chronicle
 
-// All projects see the memories of UserProject, which are about the user. These memories, and no others, have the
-// category UserCategory.
+// Memories about the user have this project and this category. All projects see them.
 const (
 	UserProject  = "user"
 	UserCategory = "USER_PREFERENCES"

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Error carries a code of the protocol, by which the shim decides what to do.
+// An Error has a code of the protocol. The code tells the shim how to go on.
 type Error struct {
 	code int
 	msg  string

@@ -29,9 +29,9 @@ type directory struct {
 type facts struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// limits are those that this harness's catalogue reported.
+	// limits has the model limits that the client's harness has reported.
 	limits map[schema.Model]schema.ModelLimits
-	// keptWarm is how long the harness keeps the prefixes of idle sessions cached.
+	// keptWarm is how long the harness keeps the prefixes of idle sessions cached. The client reports it.
 	keptWarm time.Duration
 }
 
@@ -72,8 +72,7 @@ func (r *Registry) Harness(c Client) (string, error) {
 	return string(known.harness), nil
 }
 
-// Config returns the configuration of a directory as a client last loaded it. If no client did, Config loads
-// it.
+// Config returns the configuration that a client last loaded for a directory. If there is none, Config loads it.
 func (r *Registry) Config(harness, path string) schema.Config {
 	d := directory{schema.Harness(harness), path}
 	r.mu.Lock()
@@ -89,8 +88,8 @@ func (r *Registry) Config(harness, path string) schema.Config {
 	return cfg
 }
 
-// KnownConfig returns the configuration of a directory as it was last read, or the default if it was never read. A
-// status must not open a project's files, so KnownConfig reads none.
+// KnownConfig returns the configuration of a directory as it was last read, or the default if it was never read.
+// KnownConfig reads no file, because a status must not open a project's files.
 func (r *Registry) KnownConfig(harness schema.Harness, path string) schema.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +131,7 @@ func (r *Registry) KeptWarm(harness string) time.Duration {
 	return longest
 }
 
-// WithOpen returns the clients of a harness that have opened a directory, with preferred first, if it is one of them.
+// WithOpen returns the clients of a harness that have opened a directory. If preferred is among them, it comes first.
 func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Client) []Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()

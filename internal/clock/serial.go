@@ -2,8 +2,7 @@ package clock
 
 import "sync/atomic"
 
-// A Serial hands out each number once. If a process needs fewer than a million numbers a second, no number repeats
-// after a restart.
+// A Serial gives out each number once, even over restarts, if a process needs fewer than a million numbers a second.
 type Serial struct{ last atomic.Uint64 }
 
 // NewSerial returns a serial that begins at the time of a clock, in microseconds since 1970. Such numbers stay

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker checks the values after the merge: if it checked each file alone, the defaults of the project's file
-// would replace the user's values.
+// A checker checks the merged values of both levels. If it checked the project's file alone, it would replace a bad
+// value there by the default, and the default would hide the user's value.
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
@@ -35,7 +35,7 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object reports whether all required keys were there. into already holds the defaults.
+// object writes the values of raw into a struct of defaults. It reports whether all required keys are present.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -155,7 +155,7 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// 65 is the short form of {"default": 65}.
+// If a map has a short form, one value is enough: 65 means {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false
@@ -163,8 +163,8 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 	return r.scalar(raw, elem)
 }
 
-// If one value is bad, the whole block is ignored: the rest of it might run an expensive model. An agent that the
-// block switches off stays off.
+// agent reads the block of one agent. If one value is bad, agent ignores the whole block, because the rest of the
+// block might start an expensive model. But if the block disables the agent, the agent stays disabled.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
 	c.inAgent = true
@@ -174,7 +174,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 		return
 	}
 	disable := into.FieldByName("Disable")
-	// A disable that is neither true nor false, for example "yes", was meant to switch the agent off.
+	// If "disable" is neither true nor false, for example "yes", its author wanted to disable the agent.
 	block, _ := raw.(object)
 	written, isWritten := block["disable"]
 	_, isBool := written.(bool)
@@ -202,8 +202,8 @@ func (c *checker) forget(name string) {
 	}
 }
 
-// requireBlock disables an optional agent that no file mentions. A block does not count if only a moved old key
-// created it, or if its settings need no dreamer.
+// requireBlock disables an optional agent that no file names. lv.named leaves out a block that comes only from a
+// moved old key, or that only has pin_key_files, for which no dreamer is needed.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {
@@ -324,7 +324,7 @@ func (c *checker) unknown(at path) {
 }
 
 func (c *checker) origin(at path) *level {
-	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent's level counts
+	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; then its parent decides
 		for _, lv := range c.levels {
 			if _, ok := lookup(lv.tree, at); ok {
 				return lv

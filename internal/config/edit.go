@@ -31,7 +31,7 @@ type Edit struct {
 	candidate string // the path of the file as Candidates returns it
 }
 
-// An Effect is a setting in force that an edit changes. From and To have the form of Setting.Value.
+// An Effect is a setting whose value changes with an edit. From and To have the form of Setting.Value.
 type Effect struct {
 	Key  string `json:"key"`
 	From string `json:"from"`
@@ -41,8 +41,8 @@ type Effect struct {
 // ErrChanged means that the file was edited after NewEdit.
 var ErrChanged = errors.New("the file was edited in the meantime, so nothing is written; look at the change again")
 
-// NewEdit plans a change of a key in the user's file to a JSON value. Without a value, the edit removes the key. It
-// refuses a value of which Load would warn.
+// NewEdit prepares to set a key in the user's file to a JSON value. If value is nil, the edit removes the key. If
+// Load would warn of the value, NewEdit returns an error.
 func NewEdit(o Options, key string, value *string) (*Edit, error) {
 	at := path(strings.Split(key, "."))
 	if !slices.ContainsFunc(editable(), func(known path) bool { return slices.Equal(known, at) }) {
@@ -134,8 +134,8 @@ func (e *Edit) read() ([]byte, error) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// check refuses an edit that gives a warning. The file may have other mistakes, and the edit may change their line
-// numbers.
+// check returns an error if the edit causes a new warning. It compares the warnings without their numbers, because
+// the edit may move an older mistake to another line.
 func (e *Edit) check(o Options, key string) error {
 	o.Directory = ""
 	_, before := Load(o)
@@ -154,7 +154,7 @@ func (e *Edit) check(o Options, key string) error {
 		}
 		message := strings.TrimPrefix(w.Message, fmt.Sprintf("%s:%d: ", w.File, w.Line))
 		if i := strings.LastIndex(message, "; "); i > 0 && (message[i+2:] == "ignored" || strings.HasPrefix(message[i+2:], "using ")) {
-			message = message[:i] // this says what Load does with a bad value
+			message = message[:i] // the end of the message says what Load does with a bad value
 		}
 		return errors.New(message)
 	}
@@ -166,8 +166,8 @@ func (e *Edit) Version() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the two contents without possible secrets. Of such a value only the size is left, and of a credential
-// elsewhere, for example in a comment, only its kind.
+// Shown returns the contents before and after the edit. It replaces each value that may be a secret by its size, and
+// a credential elsewhere, for example in a comment, by its kind.
 func (e *Edit) Shown() (before, after string) {
 	hide := func(content []byte) string {
 		d, err := jsonc.ParseDocument(e.File, content)
@@ -185,8 +185,7 @@ func (e *Edit) Shown() (before, after string) {
 	return hide(e.Before), hide(e.After)
 }
 
-// Write writes the file, completely or not at all. If somebody has edited the file since NewEdit, Write returns
-// ErrChanged.
+// Write writes the file completely, or not at all. If the file was edited since NewEdit, Write returns ErrChanged.
 func (e *Edit) Write() error {
 	now, err := e.read()
 	if err != nil {

@@ -96,7 +96,7 @@ func TestAnEditRefusesWhatLoadWouldIgnore(t *testing.T) {
 	}
 }
 
-// The first key of the dreamer also starts the dreamer.
+// An edit that adds the first key of the block "dreamer" also starts the dreamer.
 func TestAnEditNamesItsEffects(t *testing.T) {
 	o, _ := settingsOf(t, "")
 	value := "10"
@@ -117,7 +117,7 @@ func TestAnEditNamesItsEffects(t *testing.T) {
 }
 
 func TestAnEditShowsNoSecret(t *testing.T) {
-	o, _ := settingsOf(t, "// \"api_key\": \"comment-7-abcdef\"\n// http://me:abcdef@localhost/ /* no more */\n{\n\"embedding\": {\"api_key\": \"abcdef\",\n\"endpoint\": \"http://me:abcdef@localhost/\", \"model\": \"m\"}}")
+	o, _ := settingsOf(t, "// \"api_key\": \"comment-7-abcdef\"\n// http://me:abcdef@localhost/ /* no more */\n{\n\"embedding\": {\"api_key\": \"abcdef\",\n\"endpoint\": \"http://me:abcdef@localhost/\", \"model\": \"m\"},\n\"pw\": \"abcdef\", \"auth\": {\"user\": \"abcdef\"}, \"bearer\": [\"abcdef\"]}")
 	value := `"secret words"`
 	e, err := NewEdit(o, "embedding.api_key", &value)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 // A key has the tag effect:"none" if and only if no package reads its field, apart from packages that load the
-// configuration. install omits such keys, and Load warns of them.
+// configuration. install leaves out such keys, and Load warns of them.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }
 
-// If a field with the tag is a struct, no tag within it counts.
+// If a struct has the tag, checkEffects does not look at its fields.
 func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.Type) {
 	t.Helper()
 	for _, f := range fieldsOf(of) {
@@ -39,9 +39,9 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
-// fieldsThatAreRead returns all names x in c.x, where c is a name of a configuration. In a block, the name has two
-// parts, for example "AutoDrop.Duplicates". A function may receive a whole block. Then each field of the block counts
-// as read if its name occurs in any selector.
+// fieldsThatAreRead returns the fields that the code reads, for example "AutoDrop.Duplicates" for
+// cfg.AutoDrop.Duplicates. If a function receives a whole block, a field of the block is read if any selector in the
+// code has its name.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -89,7 +89,7 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 		}
 		for _, f := range reflect.VisibleFields(block.Type) {
 			name, isWhole := block.Name+"."+f.Name, whole[block.Name] > 0
-			if len(f.Index) > 1 { // such a field belongs to an embedded block, for example to Agent in Historian
+			if len(f.Index) > 1 { // the field belongs to an embedded block, for example to Agent in Historian
 				isWhole = isWhole || read[block.Name+"."+block.Type.FieldByIndex(f.Index[:1]).Name]
 			}
 			if isWhole && f.Tag.Get("effect") != "none" { // the names of fields with this tag are common words, so a selector proves nothing

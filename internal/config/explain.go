@@ -8,8 +8,7 @@ import (
 
 type Setting struct {
 	Key string `json:"key"` // for example "memory.auto_search.enabled"
-	// Value is JSON. If the value may be a secret, or comes from a file or the environment, Value shows only its
-	// size.
+	// Value is JSON. If it may be a secret, or comes from a file or the environment, only its size is shown.
 	Value string `json:"value"`
 	// Place is the file and line that set the key, for example "/p/magicctx.jsonc:3". It is empty for a default. If
 	// Load ignores the value in the file, Value is the default.

@@ -59,7 +59,7 @@ func projectFiles(harness schema.Harness, dir string) []string {
 	return files
 }
 
-// bothSuffixes returns no names for a relative directory, because the host's working directory has no meaning.
+// If dir is relative, bothSuffixes returns no names, because the host's working directory is not the user's.
 func bothSuffixes(dir, name string) []string {
 	if !filepath.IsAbs(dir) {
 		return nil
@@ -83,18 +83,18 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// A session may run in the user's configuration directory. There, the user's file must not count as the project's,
-// too.
+// If a session runs in the user's configuration directory, the user's file also looks like a file of the project.
+// without removes it from the project's candidates.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// If the first existing candidate does not parse, read warns and leaves the level empty, because the user meant this
-// file. project is the directory of the candidates' project, or "" for the user's own files.
+// read uses the first candidate that exists. If it does not parse, read warns and returns an empty level, because the
+// user meant this file. project is the directory of the candidates' project, or "" for the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {
-		stat = os.Lstat // a link, even a broken one, then leads to a warning that the user notices
+		stat = os.Lstat // Lstat also finds a broken link, and the user gets a warning of it
 	}
 	for i, file := range candidates {
 		info, err := stat(file)
@@ -144,8 +144,8 @@ type repeatedKey struct {
 	first int
 }
 
-// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. If a key is
-// repeated, its last value counts. Repeated objects are merged, for example two objects "memory".
+// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. Of a repeated
+// key, the last value is used. Repeated objects are merged, for example two objects "memory".
 func (l *loader) parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	var data []byte
 	switch {
@@ -196,7 +196,8 @@ func (l *loader) isEdited(project, file string) bool {
 	return project == "" && l.edit != nil && file == l.edit.candidate
 }
 
-// A link in a repository could lead to a private file, and warnings quote values.
+// readOfProject follows no link out of the project. Otherwise, a repository could contain a link to a private file,
+// and a warning would quote values of that file.
 func readOfProject(project, file string) ([]byte, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

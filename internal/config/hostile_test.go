@@ -43,8 +43,7 @@ func loadBoth(t *testing.T, root, user, project string, trusted bool) (schema.Co
 	}})
 }
 
-// A repository that was only cloned cannot make each request expensive, hang a prompt, start agents, or
-// choose where text is sent.
+// A cloned repository cannot make requests expensive, hang a prompt, start agents, or choose where text is sent.
 func TestHostileCloneRaisesNoCosts(t *testing.T) {
 	load := newLoad(t)
 	for _, project := range []string{
@@ -171,7 +170,7 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// If an object has a rule for projects, leaves returns the object instead of its keys.
+// leaves returns all keys whose values are no objects. If an object has a rule for projects, its keys have this rule.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -190,7 +189,7 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// If the values are numbers, low is the smaller one. If the values are switches, low is off.
+// samples returns two values of a type: a smaller and a larger number, or off and on.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:
@@ -320,8 +319,7 @@ func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
 	return tree
 }
 
-// A repository may contain, under our file name, a link to a private file. No warning may quote the content of that
-// file.
+// A repository may contain a link to a private file under our file name. No warning may quote the private file.
 func TestHostileCloneLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "magicctx.jsonc"), `{"enabled": "pw-hunter2"}`)

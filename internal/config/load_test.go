@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A story has the section want with lines "path = JSON", null for a value that is not set. The section warnings holds
-// the messages; if it is absent, there must be none. The sections env and options set the environment and the
-// harness. All other sections are files.
+// A story is a txtar archive with files, for which Load must return the values in section "want". Each line of "want"
+// is "path = JSON"; null means that the value is not set. Section "warnings" has the expected messages. If it is
+// absent, Load must not warn. Sections "env" and "options" set the environment and the harness.
 func TestStories(t *testing.T) {
 	stories, err := filepath.Glob("testdata/stories/*.txtar")
 	if err != nil || len(stories) == 0 {
@@ -216,7 +216,7 @@ func reload(t *testing.T, cfg schema.Config, file, home string) {
 		return // text that is not UTF-8 cannot be written as JSON
 	}
 	if token.Match(data) {
-		return // a project's file set the value, and in such a file the tokens mean nothing
+		return // the text comes from a project's file, where {env:NAME} and {file:PATH} are ordinary text
 	}
 	write(t, file, string(data))
 	got, _ := Load(Options{Harness: schema.HarnessOpenCode, Env: func(name string) string {

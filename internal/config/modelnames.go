@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In settings that map models to values, anyModel stands for all models without a key.
+// In settings that map models to values, the key anyModel has the value for all models without a key of their own.
 const anyModel = "default"
 
 // warnModelNames warns of names that no model can have, in settings that map models to values.
@@ -32,7 +32,7 @@ func (l *loader) warnModelNames(lv *level) {
 	}
 }
 
-// A model id or "provider/model" is possible, but no pattern such as "gpt-*".
+// A name may be a model id or "provider/model", but not a pattern such as "gpt-*".
 func canBeModel(name string) bool {
 	return name != "" && !strings.ContainsAny(name, " \t\n*?,") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 }

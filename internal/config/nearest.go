@@ -12,8 +12,8 @@ import (
 // A hostile file may hold very long keys.
 const maxTypo = 64
 
-// meantKey returns the key that the author of an unknown key probably meant, or nil. It prefers the same object, and
-// then looks in all others: a key such as two_pass may be in the wrong object.
+// meantKey returns the key that the author of an unknown key probably meant, or nil. It looks in the same object
+// first, then in all others, because the author may have put the key into the wrong object.
 func meantKey(at path) path {
 	name, object := at[len(at)-1], at[:len(at)-1]
 	var here []string
@@ -28,7 +28,7 @@ func meantKey(at path) path {
 	if meant := nearest(name, here); meant != "" {
 		return object.with(meant)
 	}
-	maps.DeleteFunc(elsewhere, func(_ string, keys []path) bool { return len(keys) > 1 }) // such a name is in too many blocks to tell which one was meant
+	maps.DeleteFunc(elsewhere, func(_ string, keys []path) bool { return len(keys) > 1 }) // several blocks have this name, so it is ambiguous
 	if meant := nearest(name, slices.Sorted(maps.Keys(elsewhere))); meant != "" {
 		return elsewhere[meant][0]
 	}

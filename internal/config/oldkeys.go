@@ -4,7 +4,7 @@ package config
 var moved = []struct {
 	name string
 	to   path
-	flag bool // the value stays a boolean; without flag it became an object such as {"enabled": true}
+	flag bool // the value stays a boolean; if flag is false, it becomes an object such as {"enabled": true}
 }{
 	{"temporal_awareness", path{"temporal_awareness"}, true},
 	{"caveman_text_compression", path{"caveman_text_compression"}, false},
@@ -19,7 +19,7 @@ var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
-// moveOldKeys moves old keys of the original plugin to their new places. A value in the new place stays.
+// moveOldKeys moves old keys of the original plugin to their new places, if these places have no value yet.
 func moveOldKeys(tree object) {
 	if old, ok := tree["experimental"].(object); ok {
 		for _, m := range moved {

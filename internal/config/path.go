@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The elements of a path are keys such as "memory", and indices such as "[2]".
+// A path leads to a value. Its elements are keys such as "memory", and indices such as "[2]".
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }
@@ -34,7 +34,7 @@ func (p path) String() string {
 	return b.String()
 }
 
-// lookup returns the value at the path. An element of a list counts as present if its list is present.
+// lookup returns the value at the path. It does not check the index of a list: an element exists if its list exists.
 func lookup(tree object, p path) (any, bool) {
 	var value any = tree
 	for _, key := range p {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A pass matches the patterns of an untrusted project against every path of a session. A match may take as long as
-// the length of all patterns times the length of the name.
+// An untrusted project may set patterns, and a pass matches them against every path of a session. The time of one
+// match grows with the length of all patterns times the length of the name, so both lengths are bounded.
 const (
 	maxPatterns     = 64
 	maxPatternBytes = 256
@@ -28,7 +28,7 @@ const (
 //	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
-// CompilePatterns leaves out invalid patterns and those beyond the bounds, because Load has warned of them.
+// CompilePatterns leaves out invalid patterns and patterns beyond the bounds. Load has already warned of them.
 func CompilePatterns(list []string) Patterns {
 	var p Patterns
 	for _, text := range list {
@@ -54,7 +54,7 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// path is a tool's argument, usually absolute. The path must match, either itself or relative to directory.
+// path is an argument of a tool. A pattern may match path itself, which is usually absolute, or path below directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false
@@ -71,8 +71,8 @@ func (p Patterns) MatchPath(directory, path string) bool {
 
 var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
 
-// Package regexp matches every pattern in linear time. A backtracking matcher would take 2^60 attempts for 60 times
-// "{,}".
+// Package regexp matches every pattern in linear time. For the pattern "{,}{,}{,}…" with 60 pairs, a backtracking
+// matcher would need 2^60 attempts.
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPatternBytes {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)
@@ -140,7 +140,7 @@ func (t *patternTranslator) emit(n int, expression string) {
 	t.rest = t.rest[n:]
 }
 
-// A ** that is not a whole component of the path counts as *.
+// A ** within a name, for example "a**b", means the same as *.
 func (t *patternTranslator) stars(atStart bool) {
 	after, isDouble := strings.CutPrefix(t.rest, "**")
 	switch {
@@ -160,7 +160,7 @@ func (t *patternTranslator) endsComponent(rest string) bool {
 	return rest == "" || rest[0] == '/' || len(t.open) > 0 && (rest[0] == ',' || rest[0] == '}')
 }
 
-// Outside of braces, a comma is a character.
+// Outside of braces, a comma is an ordinary character.
 func (t *patternTranslator) alternative(c byte) error {
 	last := len(t.open) - 1
 	switch {

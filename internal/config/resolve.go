@@ -17,8 +17,8 @@ const (
 
 const (
 	defaultThreshold = 65
-	// maxThreshold is below the force level (85 %). Otherwise, rules could run on a pass between threshold and force
-	// level, which must be steady.
+	// maxThreshold is below the force level (85 %). With a threshold of 90 %, a pass at 87 % would bust because of
+	// the force level, before it reaches the threshold.
 	maxThreshold = 80
 )
 
@@ -39,7 +39,7 @@ func Threshold(cfg schema.Config, provider, model string, limitTokens int) (perc
 func isPositive(n float64) bool { return n > 0 && !math.IsInf(n, 1) }
 
 // ofModel tries "provider/model", then "model". If both are missing, it removes the last -segment of the model and
-// tries again. So the key "gpt-5" also covers "gpt-5-fast". If no key fits, "default" counts.
+// tries again. So the key "gpt-5" also covers "gpt-5-fast". If no key fits, ofModel uses the key "default".
 func ofModel(values map[string]float64, provider, model string) (float64, bool) {
 	for id := model; ; {
 		for _, key := range keysOf(provider, id) {
@@ -64,8 +64,8 @@ func keysOf(provider, model string) []string {
 	return []string{provider + "/" + model, model}
 }
 
-// CacheTTL returns the user's cache life for a model. Unlike Threshold, CacheTTL tries no shorter ids. For "auto", a
-// missing or an invalid value, the result is nil, and the route decides.
+// CacheTTL returns the user's cache life for a model. Unlike Threshold, CacheTTL tries no shorter ids. If the value
+// is "auto", missing or invalid, CacheTTL returns nil, and internal/route chooses the cache life.
 func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.CacheTTL[key]; ok {
@@ -75,8 +75,8 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	return nil
 }
 
-// PriceCliff returns the user's setting: a request of more than above tokens costs factor times as much. For "auto",
-// a missing or an invalid value, isSet is false, and the route decides. For "none", above is 0.
+// PriceCliff returns the user's setting: a request of more than above tokens costs factor times as much. If the
+// setting is "auto", missing or invalid, isSet is false, and internal/route chooses. If it is "none", above is 0.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {
 		text, ok := cfg.PriceCliff[key]
@@ -104,7 +104,8 @@ func PreservedThinking(cfg schema.Config, provider, model string) string {
 	return "auto"
 }
 
-// parseTTL reads digits, followed by s, m or h, or by nothing for milliseconds. "0" makes every pass a hard one.
+// parseTTL reads a number with the unit s, m or h. Without a unit, the number is in milliseconds. If the cache life
+// is "0", every pass is hard.
 func parseTTL(text string) *time.Duration {
 	text = strings.TrimSpace(text)
 	unit := time.Millisecond

@@ -22,8 +22,8 @@ const (
 // any file, so an untrusted project may only reduce things, or choose matters of taste. It must not raise costs, hang
 // prompts, or choose where text is sent.
 //
-// A restriction also removes bad values. In the merged tree, a bad value would hide the user's value and become the
-// default, perhaps against the user's restriction.
+// A restriction also removes bad values. Otherwise, a bad value of the project would replace the user's value. The
+// checker would then replace the bad value by the default, which may allow more than the user allows.
 type restriction struct {
 	loader  *loader
 	project *level
@@ -91,7 +91,7 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// If a value is bad, agent removes the project's whole block, and the user's block stays.
+// If a value in the project's block of an agent is bad, agent removes the whole block. The user's block stays.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	r.checker.inAgent = true
@@ -142,7 +142,7 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 	}
 }
 
-// mapping returns a trusted project's map by model, with the user's entries for all other models.
+// mapping merges the user's map and a trusted project's map. If both have the same model, the project's value wins.
 func mapping(mine, target reflect.Value) object {
 	merged := object{}
 	for _, entries := range []reflect.Value{mine, target} {

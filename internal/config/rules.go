@@ -13,7 +13,7 @@ import (
 
 // rules hold the tags of one field of schema.Config. In a map or list, they apply to each value.
 type rules struct {
-	bare         string // if it is set, one value may replace a whole map or list; for a map, bare is the key that gets the value
+	bare         string // if bare is set, one value may replace a whole list or map; in a map, the value gets the key bare
 	def          []string
 	enum         []string
 	examples     []string // quoted
@@ -22,7 +22,7 @@ type rules struct {
 	required     bool
 	isAgentBlock bool
 	isPattern    bool   // CompilePatterns reads the value
-	isSpan       bool   // the value is a time of day with a begin and an end, which differ
+	isSpan       bool   // the value is a range of the day such as "02:00-06:00", whose ends must differ
 	project      string // what a project's file may do with the key
 	hasNoEffect  bool   // nothing reads the key yet
 }
@@ -33,8 +33,8 @@ type field struct {
 	rules rules
 }
 
-// A host reads its configuration three times before it answers its first client. Parsing all tags takes longer than
-// reading the files, so knownFields holds the results of fieldsOf.
+// A host reads its configuration three times before it answers its first client. Parsing the tags takes longer than
+// reading the files, so knownFields caches the results of fieldsOf.
 var knownFields sync.Map // of []field, by reflect.Type
 
 // The caller must not change the result of fieldsOf.
@@ -57,7 +57,7 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func parseRules(tag reflect.StructTag) rules {
-	// Later code multiplies whole numbers (milliseconds and tokens), so their default maximum has 32 bits.
+	// Later code multiplies numbers of milliseconds and tokens. A default maximum of 32 bits prevents an overflow.
 	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", isSpan: tag.Get("check") == "span", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")

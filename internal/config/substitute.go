@@ -16,7 +16,8 @@ var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
 
 const maxSecretBytes = 64 << 10
 
-// substitute runs after parsing, so a value cannot end its string early, and comments are ignored.
+// substitute replaces {env:NAME} and {file:PATH} in strings that are already parsed. So a quote in a value cannot end
+// the string, and substitute ignores comments.
 func (l *loader) substitute(lv *level) {
 	lv.substituted = make(map[string]bool)
 	walkStrings(nil, lv.tree, func(at path, text string) string {

@@ -15,8 +15,7 @@ type Warning struct {
 	Line int
 	// Key is empty if the warning is about the whole file.
 	Key string
-	// Value is empty if the key itself is the problem. For objects, lists and possible secrets, Value shows only the
-	// kind and the size.
+	// Value is empty if the key itself is the problem. Objects, lists and possible secrets show only kind and size.
 	Value   string
 	Allowed string
 	Message string
@@ -41,7 +40,7 @@ func (w *warnings) add(warning Warning) {
 
 func (w *warnings) full() bool { return len(w.list) > maxWarnings }
 
-var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authori[sz]ation|token$|key$)`)
+var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|passphrase|pwd?$|credential|auth|bearer|cookie|token$|key$)`)
 
 // secretURL matches a URL with a user name, a password or a query, for example http://user:password@host/?token=1.
 var secretURL = regexp.MustCompile(`(?s)//.*[@?]|^\S+:\S+@`)

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Either the harness or magicctx has to keep sessions below the model's limit, but not both.
+// Either the harness or magicctx must keep sessions below the model's limit, but not both of them.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {
@@ -38,8 +38,8 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	}
 }
 
-// compactionIsMissing reports that magicctx does not work, and that a file switches the harness's compaction off. A
-// repository must not change the user's configuration, so a problem of the project leaves it alone.
+// compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If magicctx
+// fails only in this project, a repository may be the reason, so the user's configuration must not change.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {

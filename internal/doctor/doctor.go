@@ -34,7 +34,7 @@ type Finding struct {
 	fix func(context.Context) error
 	// stops means that magicctx does not work because of this finding. For the level Fail, stops is always true.
 	stops bool
-	// Repair applies a fallback only as long as another problem remains.
+	// If isFallback is set, Repair applies the remedy only if the other remedies have not helped.
 	isFallback bool
 }
 
@@ -46,7 +46,7 @@ type Options struct {
 	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
-	// The running host may have started with another environment, so its socket may be in OtherDirs.
+	// If the running host was started in another environment, its socket may be in OtherDirs.
 	OtherDirs []string
 	Directory string // the project whose configuration is examined
 	Env       func(string) string
@@ -61,7 +61,7 @@ type Options struct {
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means the constant timeout.
 	Timeout time.Duration
-	// Examine does not mention a harness that is not used on this machine.
+	// If a harness is not used on this machine, Examine does not mention it.
 	Harnesses []Harness
 	// OutsideProject holds the same harnesses, but their functions read only the user's configuration.
 	OutsideProject []Harness
@@ -98,7 +98,7 @@ var checks = []check{
 	{"compaction", (*examination).compaction}, // last, because this check uses the other findings
 }
 
-// If ctx ends, Examine returns the findings so far and the error of ctx.
+// If ctx ends, Examine returns the findings so far and ctx's error.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {
@@ -111,7 +111,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return all, nil
 }
 
-// Some disks hang, so run does not rely on the check to notice its deadline.
+// If a disk hangs, a check may ignore its deadline. So run returns after the deadline, even if the check has not.
 func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()
@@ -139,7 +139,7 @@ func (o Options) run(ctx context.Context, before []Finding, name string, check f
 const noticing = 200 * time.Millisecond
 
 // Repair applies the safe remedies, notes the outcome in each finding, and returns all errors. If magicctx still does
-// not work then, Repair applies the fallbacks.
+// not work afterwards, Repair applies the fallbacks.
 func Repair(ctx context.Context, findings []Finding) error {
 	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
 	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback && stopped(findings, f.Harness) }))

@@ -250,7 +250,7 @@ func TestFindings(t *testing.T) {
 			},
 			"host", Warn, "2 broken invariants", "report it", false,
 		},
-		{ // status shows these faults, while doctor said that all is well
+		{ // once, doctor did not report these faults, although status shows them
 			"a historian that fails", func(t *testing.T, o *Options) {
 				failed := &schema.HistoryStatus{Failures: 2, LastError: "401 unauthorized"}
 				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Sessions: []schema.SessionStatus{
@@ -496,7 +496,7 @@ func TestNamedProgramThatHangsIsTold(t *testing.T) {
 	})
 }
 
-// Without a usable directory for the socket, no host can start. A finding must explain each directory.
+// If no directory is usable for the socket, no host can start. A finding must name the problem of each directory.
 func TestNoDirectoryForTheSocket(t *testing.T) {
 	o := well(t)
 	o.RuntimeDirs = nil
@@ -583,8 +583,8 @@ func TestFilesOfOtherUsersAreReported(t *testing.T) {
 	}
 }
 
-// A hostile user may create the directory of another user's sockets, with a hostile program's socket. Doctor must
-// neither use that directory, nor advise the user to take it over.
+// A hostile user may create the directory of another user's sockets, and put a hostile program's socket there. Doctor
+// must neither use this directory, nor advise the user to take it over.
 func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	o := well(t)
 	dir := o.RuntimeDirs[0]
@@ -910,7 +910,7 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. If no other repair helps, doctor restores the harness's
+// While magicctx does not work, nothing keeps sessions short. As a last resort, doctor restores the harness's own
 // compaction.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {

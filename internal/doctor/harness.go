@@ -10,16 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Conflict is something in a harness's configuration that cannot work together with magicctx.
+// A Conflict is a setting or a plugin of a harness that cannot work together with magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// A competitor is another plugin that rewrites the same messages. If there is a competitor, magicctx switches
-	// itself off.
+	// IsCompetitor means that another plugin rewrites the same messages. magicctx then switches itself off.
 	IsCompetitor bool
 }
 
-// IsFatal means that the plugin finds no host. Program is the program that the plugin starts, if it is not this
-// program.
+// IsFatal means that the plugin finds no host. If the plugin starts another program than this one, Program names it.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
@@ -32,12 +30,13 @@ type Harness struct {
 	// Name is for people, for example "OpenCode". Programs are names on the PATH, the usual one first.
 	Name     string
 	Programs []string
-	// If HoldsCompactionBack is true, a working plugin prevents the harness's compaction, so the setting may stay on.
+	// HoldsCompactionBack means that a working plugin prevents the harness's compaction, even if the setting is on.
 	HoldsCompactionBack bool
 	Conflicts           func(context.Context) ([]Conflict, error)
 	// Installed returns the configuration file that lists our plugin, or "".
 	Installed func(context.Context) (string, error)
-	// EntryProblem reports a version of the harness that does not load the plugin from its entry, or loads it twice.
+	// EntryProblem returns a problem if the harness's version ignores our configuration entry, or loads the plugin
+	// twice.
 	EntryProblem func(context.Context) (problem, remedy string, err error)
 	// PluginFile returns the file or directory of our plugin, or "" if it is unknown, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
@@ -45,8 +44,8 @@ type Harness struct {
 	ForeignPlugin func(context.Context) (string, error)
 	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction undoes what an installation has switched off. If everywhere is true, it also changes the
-	// user's own configuration.
+	// RestoreCompaction switches the harness's compaction on again, where an installation has switched it off. If
+	// everywhere is true, it also changes the user's own configuration.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	Shim              func(context.Context) ([]ShimProblem, error)
 	RenewShim         func(context.Context) error
@@ -100,7 +99,7 @@ func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
 	return found
 }
 
-// If no harness is used, eachUsed calls look for the first harness. The findings of look are about that harness.
+// eachUsed calls look for each used harness, or for the first harness if none is used.
 func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	var used []Harness
 	for _, h := range x.Harnesses {
@@ -124,7 +123,7 @@ type versionRange struct {
 	oldest, newest string
 	// generation is the beginning of all versions for which the plugin was written, for example "1.".
 	generation string
-	// note is a remark about versions beyond newest.
+	// note is a remark about versions newer than newest.
 	note string
 }
 
@@ -201,8 +200,7 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	}
 }
 
-// A row of OpenCode 2's list has the id, version and source of a plugin. If a plugin did not load, "-" replaces the
-// id.
+// Each row of OpenCode 2's list has the id, version and source of a plugin. If a plugin did not load, its id is "-".
 func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
 		row := strings.Fields(line)
@@ -216,8 +214,8 @@ func rowOfPlugin(list string) (id, source string) {
 	return id, source
 }
 
-// rangeOf returns the newest range that does not begin after the version. If all ranges begin after it, rangeOf
-// returns the oldest range.
+// rangeOf returns the newest range that begins at or before the version. If there is none, it returns the oldest
+// range.
 func rangeOf(version string, all []versionRange) versionRange {
 	known := all[0]
 	for _, r := range all[1:] {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// A log of this age explains no problem of today's sessions.
+	// A log that is older than oldLog explains no problem of today's sessions.
 	oldLog = 30 * 24 * time.Hour
 	// manyLogBytes is more than the host itself keeps.
 	manyLogBytes = 64 << 20

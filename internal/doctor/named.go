@@ -12,18 +12,18 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// If people set NamedBy, a plugin starts only the program that it names.
+// If the environment variable NamedBy is set, a plugin starts only the program whose path is its value.
 const NamedBy = "MAGICCTX_HOST"
 
-// Our binary prints its version in milliseconds, its JavaScript launcher in some hundred milliseconds.
+// namedTimeout is ample: our binary prints its version in milliseconds, our launcher in some hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram is worded like the plugin's own message about such a path.
+// errNoProgram has the words of the plugin's own message about a path that is no program.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that NamedBy names, and returns a problem as a sentence, or "". isBroken means that no
-// plugin can work with that program. own is the version of this doctor; another version is a problem, but does not
-// make the program broken.
+// Named examines the program that NamedBy names, and returns its problem as a sentence, or "". isBroken means that no
+// plugin can work with the program. If the program has another version than this doctor (own), this is a problem, but
+// isBroken is false.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our directories and files hold the contents of sessions. A user who can write to the socket's directory could pose
-// as the host.
+// Our files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600
@@ -44,7 +43,7 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// fit is the first directory that can hold the host's socket, or "". unfit are the directories before fit.
+// fit is the first directory that can hold the host's socket, or "". unfit are the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {
@@ -55,7 +54,7 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// A host would prefer the unfit directories. Their problems are failures only if no directory is usable.
+// If a directory fits, the host uses it, and problems of the directories before it are only warnings.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail
@@ -73,8 +72,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory of ours, which may not exist yet. If we cannot work in it, it calls unusable. If other
-// users have one of the forbidden permissions, it calls open.
+// directory checks a directory of ours, if it exists. If the host cannot use it, directory calls unusable. If other
+// users have a forbidden permission, directory calls open.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {
@@ -134,8 +133,9 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 // If somebody ran magicctx with sudo, root owns some files.
 const root = 0
 
-// foreignRemedy never advises the user to take over the directory of another user. The other user may have
-// prepared a socket or database there. Root's files in the data directory are an exception, because root can change all files anyway.
+// foreignRemedy never advises the user to take over another user's directory, because the other user may have
+// prepared a socket or database in it. Root's files in the data directory are an exception, because root can change
+// all files anyway.
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// If shim has already reported that the plugin finds no host, hasHost is false.
+// hasHost is false if the function shim has already reported that the plugin finds no host.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
@@ -68,7 +68,7 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// host is the program that the plugin in a directory starts, or "". tried lists the searched places. locateHost in
+// host is the program that the plugin in dir starts, or "". tried lists all searched places. locateHost in
 // adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{

@@ -87,12 +87,11 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// inUse is how recently a session must have worked, so that doctor names its faults. A user no longer cares about the
-// summaries of an older session.
+// Doctor reports a session's faults only if the session was used within inUse. An older session no longer matters.
 const inUse = 24 * time.Hour
 
-// anyHost asks the host of this data directory, wherever it has its socket, and returns the directory of the socket. A
-// harness, too, looks into all these directories before it starts a host.
+// anyHost asks the host of this data directory, and returns the directory of its socket. It tries all directories in
+// which a host may have its socket. A harness does the same before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {
@@ -107,8 +106,8 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 	return st, preferred, failed
 }
 
-// OtherProgram reports that the running host is not the program with this version and hash, for example after an
-// update. Without a problem, both texts are empty. If hash is empty, only the versions are compared.
+// If the running host has another version or hash than this program, for example after an update, OtherProgram
+// returns the problem and its remedy. If hash is empty, only the versions are compared.
 func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy string) {
 	remedy = fmt.Sprintf("end process %d; the next session starts a new host", st.PID)
 	switch {

@@ -13,21 +13,21 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// The store keeps the account of a run until the run ends. If the host ends first, the next host continues with the
-// same task.
+// An account is the progress of a run. The store keeps it until the run ends. If the host ends before the run, the
+// next host continues with the same task.
 type account struct {
 	StartedAt int64 // Unix ms
 	IsManual  bool
-	// Tries counts how often the next task has begun.
+	// Done lists the finished tasks. Tries counts how often the next task has begun.
 	Done  []string
 	Tries int
-	// Number is N of "memory restore --run N", or 0 before the first change.
+	// Number identifies the run in the command "memory restore --run N". It is 0 until the run's first change.
 	Number int
-	// Rejected counts changes that break a rule, the other numbers count memories. Into counts the memories that
-	// replace Merged memories, for example 2 for 5.
+	// Rejected is the number of changes that break a rule. The other fields are numbers of memories. For example, if
+	// the run replaced 5 memories by 2, Merged is 5 and Into is 2.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
-	// Patch is the file with the Proposed corrections of documents.
+	// Proposed is the number of proposed corrections of documents. Patch is the file with them.
 	Proposed int
 	Patch    string
 	Model    string

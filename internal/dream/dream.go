@@ -32,7 +32,7 @@ const Command = "ctx-dream"
 // A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running, the run of each project by identity, and the progress of each run.
+	// mu guards running and each run's progress. running holds the run of each project, by identity.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader
@@ -47,10 +47,11 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// Stopped returns why the budget pays for no further call of a work today, or nil.
+	// If the day's budget pays for no further call of an agent's work, Stopped returns the refusal, and otherwise
+	// nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
-	// If OnBattery is nil, the machine counts as on mains power.
+	// If OnBattery is nil, the dreamer assumes mains power.
 	OnBattery func(context.Context) bool
 	Clock     clock.Clock
 	Zone      *time.Location // of the schedules
@@ -139,7 +140,7 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume takes over the account of an interrupted run. It stores the account of this run, which may be interrupted,
+// resume continues the account of an interrupted run, and stores it at once, because this run may be interrupted,
 // too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
@@ -191,7 +192,6 @@ func tasksOf(cfg schema.Config) []dreamer.Task {
 	return slices.DeleteFunc(slices.Clone(dreamer.Tasks), func(t dreamer.Task) bool { return !slices.Contains(cfg.Dreamer.Tasks, t.Name) })
 }
 
-// If there is nothing to say, Status returns nil.
 func (d *Dreamer) Status(ctx context.Context, cfg schema.Config, project string) *schema.DreamStatus {
 	if cfg.Dreamer.Disable {
 		return nil

@@ -32,12 +32,12 @@ type run struct {
 	lease     agent.Lease
 	end       context.CancelCauseFunc
 	progress  schema.DreamStatus // guarded by mu
-	account   account            // only the run's own goroutine uses it, as soon as the run works
+	account   account            // after the run has begun, only the run's own goroutine uses it
 	isResumed bool               // an earlier host has begun the run
 	isGivenUp bool               // the run only reports what it has done so far
 }
 
-// Nobody waits for the write at the end of a task, and the result has cost money.
+// finishTimeout is long, because nobody waits for the write at the end of a task, and the result has cost money.
 const finishTimeout = 30 * time.Second
 
 // carryOut does the remaining tasks, records the run, and tells the user what has changed. If the host or harness
@@ -102,8 +102,8 @@ var errNoHarness = &ask.Error{Kind: ask.Aborted, Err: errors.New("no harness has
 // An interrupted task begins at most maxTries times, because it may crash the host each time.
 const maxTries = 3
 
-// If a task fails, doTasks continues with the next task, unless that task would fail, too. For example, all tasks
-// fail if the budget is used up.
+// If a task fails, doTasks continues with the next task. If the budget is used up, all tasks would fail, and doTasks
+// ends.
 func (r *run) doTasks(ctx context.Context) error {
 	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
 	if err != nil {

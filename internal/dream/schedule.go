@@ -18,7 +18,7 @@ import (
 
 const (
 	watchEvery = time.Minute
-	// apart is the least time between two runs of a project, if the first one has succeeded.
+	// apart is the pause after a successful run of a project.
 	apart      = 12 * time.Hour
 	retryAfter = time.Hour
 	// After maxFailures equal failures, a project's schedule stops until /ctx-dream succeeds or the next day begins.
@@ -121,8 +121,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// A run may begin in the hours of the schedule. It may also begin if nobody has used a harness for some time, and the
-// machine is on mains power.
+// A run may begin within the schedule. It may also begin after some time without a user, if the machine is on mains
+// power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {
@@ -136,8 +136,8 @@ func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, erro
 	return isIdle && (d.OnBattery == nil || !d.OnBattery(ctx)), err
 }
 
-// If the newest maxFailures runs have failed for the same reason, the schedule starts no run until the next day.
-// brokenUntil returns that time, or 0.
+// If the newest maxFailures runs have failed for the same reason, the schedule waits until the next day. brokenUntil
+// returns the beginning of that day, or 0.
 func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
 	isOther := func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason }
 	if len(runs) < maxFailures || slices.ContainsFunc(runs, isOther) {
@@ -162,7 +162,7 @@ func (d *Dreamer) retry(err error) int64 {
 	return now + retryAfter.Milliseconds()
 }
 
-// The end of a schedule such as "22:00-06:00" is not part of it.
+// A schedule does not include its end: 06:00 is not within "22:00-06:00".
 func isWithin(schedule string, at time.Time) bool {
 	begin, end, _ := strings.Cut(schedule, "-")
 	now := at.Format("15:04")

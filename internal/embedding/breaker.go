@@ -9,7 +9,7 @@ import (
 // After several failures, no request is sent for some minutes.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
-// After maxFailures within failureSpan, no request is sent for openSpan. Then one request tries the service.
+// After maxFailures failed requests within failureSpan, no request is sent for openSpan. Then one request is tried.
 const (
 	maxFailures = 3
 	failureSpan = time.Minute
@@ -32,7 +32,7 @@ type breaker struct {
 	isTried bool
 }
 
-// The caller must call leave with the outcome of its request. While no request may be sent, the error is ErrOpen.
+// enter returns leave, which the caller must call with the outcome. If no request may be sent, enter returns ErrOpen.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

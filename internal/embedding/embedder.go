@@ -12,12 +12,12 @@ import (
 type Embedder struct {
 	Dir    string
 	Source *Source
-	// After each batch, the embedder rests for Share times as long as storing the batch took.
+	// After each batch, the embedder waits Share times as long as storing the batch took.
 	Share int
 }
 
-// Run gives vectors to texts without one, and calls progress after each batch. After an error, the next run continues
-// in the same place. Without a configured service, Run does nothing.
+// Run gives vectors to the texts that have none, and calls progress after each batch. After an error, the next run
+// continues at the same text. If no service is configured, Run does nothing.
 func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error) {
 	service, err := e.Source.Service()
 	if service == nil {
@@ -58,9 +58,9 @@ func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error)
 	}
 }
 
-// If the service refuses texts, embed sends each text alone, and gives up those that are refused again. If all of
-// several texts are refused, the texts are not the reason, and embed fails. If the only text is refused, refused is
-// the service's error.
+// If the service refuses a batch, embed sends each text alone. A text that is refused again gets no vector. If all of
+// several texts are refused, the texts cannot be the reason, and embed fails. If a batch of one text is refused,
+// refused is the service's error.
 func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
 	all := make([]string, len(texts))
 	for i, t := range texts {
@@ -94,7 +94,6 @@ func isAboutTexts(err error) bool {
 	return errors.As(err, &refused) && refused.IsAboutTexts()
 }
 
-// If no service is configured, Status returns nil.
 func (e *Embedder) Status(ctx context.Context) *schema.EmbeddingStatus {
 	service, err := e.Source.Service()
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// A cloud's metadata service gives a machine's credentials to every program on the machine, so check refuses its
-// addresses.
+// check refuses the addresses of metadata services, which give a cloud machine's credentials to every program on it.
 func check(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -24,7 +23,7 @@ func check(endpoint string) error {
 	return nil
 }
 
-// A system understands many spellings of an IP address, for example 2852039166.
+// A system understands many spellings of an IP address. For example, 2852039166 is 169.254.169.254.
 func addressOf(host string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().WithZone(""), true

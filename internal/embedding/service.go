@@ -28,7 +28,7 @@ const (
 	// maxBytesPerText bounds the bytes of an answer for each text: 8,192 numbers with 22 characters and a comma.
 	maxBytesPerText = 192 << 10
 	maxShown        = 240
-	// bytesPerToken decides where a long text is cut. Few tokens have fewer bytes.
+	// bytesPerToken is a low estimate. With it, a long text is cut to a length that the model accepts.
 	bytesPerToken = 3
 )
 
@@ -52,7 +52,7 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Space identifies vectors that can be compared. The original plugin writes the same text.
+// Vectors with the same Space can be compared. The original plugin builds the same string.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {
@@ -80,7 +80,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the embedding service answers with status %d: %s", e.Status, e.Text)
 }
 
-// IsAboutTexts reports whether the service works, but may not accept these texts.
+// IsAboutTexts reports whether the service works, and may have refused only these texts.
 func (e *RefusedError) IsAboutTexts() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusUnprocessableEntity
 }
@@ -241,7 +241,7 @@ func normalise(v []float32) bool {
 	return true
 }
 
-// Servers shorten the configured name or add a version, and some servers name no model.
+// Some servers shorten the configured name, add a version to it, or name no model.
 func isSameModel(served, configured string) bool {
 	served, configured = strings.ToLower(strings.TrimSpace(served)), strings.ToLower(strings.TrimSpace(configured))
 	return strings.Contains(served, configured) || strings.Contains(configured, served)

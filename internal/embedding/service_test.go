@@ -321,7 +321,7 @@ func TestOneRequestTriesTheService(t *testing.T) {
 		}
 		give()
 		<-done
-		_, err := s.Embed(t.Context(), []string{"a"}) // a request that its caller cancelled does not count as a failure, and the next request may try the service
+		_, err := s.Embed(t.Context(), []string{"a"}) // a cancelled request is no failure, so the next request may try the service
 		must(t, err)
 	})
 }

@@ -2,7 +2,7 @@ package format
 
 import "cmp"
 
-// causes explains busts, requests without a bust, and summaries that were written anew.
+// causes has a text for each cause of a bust, of a request without a bust, and of a rewritten summary.
 var causes = map[string]string{
 	"pressure":           "getting full",
 	"force":              "85% full",
@@ -33,5 +33,5 @@ var causes = map[string]string{
 }
 
 // Cause returns the words for a cause of the host, for example "after a pause" for "idle". A newer host may send an
-// unknown cause, which Cause returns safe to print.
+// unknown cause. Cause makes it safe to print.
 func Cause(code string) string { return cmp.Or(causes[code], Clean(code)) }

@@ -11,9 +11,9 @@ import (
 )
 
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings with their
-// terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its line, only its
-// beginning is removed, so that the text after it stays visible. The beginning of another string also ends a string.
-// Otherwise, the matcher would follow each of many unfinished strings to the end of the text.
+// terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its line, sequence
+// matches only its first characters, and the text after them stays visible. A string also ends where another sequence
+// begins. Otherwise, each of many unfinished strings would be searched to the end of the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
@@ -23,7 +23,7 @@ var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // them. Line breaks and tabs become spaces, and any other character that a terminal cannot show becomes "?".
 func Clean(text string) string { return clean(text, "") }
 
-// Quote returns a foreign text as data for a model: in quotation marks, on one line, without control characters and
+// Quote returns a foreign text as data for a model: in quotation marks, on one line, without control codes and
 // markup.
 func Quote(text string) string { return `"` + Plain(text) + `"` }
 
@@ -38,9 +38,8 @@ var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "�
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
 
-// CleanAll is like CleanLines, but removes nothing: every character that a terminal does not show becomes
-// "?". It is for the content of a file that the user is about to agree to, because a removed sequence could
-// hide a part of the file.
+// CleanAll is like CleanLines, but every character that a terminal does not show becomes "?". For example, it shows a
+// file that the user has to agree to: Clean would remove a sequence, which could hide a part of the file.
 func CleanAll(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

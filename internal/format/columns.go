@@ -30,13 +30,13 @@ func RuneColumns(r rune) int {
 	return 1
 }
 
-// Left pads or cuts s to exactly n columns, aligned to the left.
+// Left cuts s to n columns, or adds spaces at its end.
 func Left(s string, n int) string {
 	s = Cut(s, n)
 	return s + strings.Repeat(" ", max(0, n-Columns(s)))
 }
 
-// Right pads or cuts s to exactly n columns, aligned to the right.
+// Right cuts s to n columns, or adds spaces at its beginning.
 func Right(s string, n int) string {
 	s = Cut(s, n)
 	return strings.Repeat(" ", max(0, n-Columns(s))) + s

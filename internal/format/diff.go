@@ -62,7 +62,7 @@ func Diff(nameBefore, nameAfter, before, after string, colored bool) string {
 	return b.String()
 }
 
-// If the context lines of two changes touch, both belong to one hunk.
+// If the context lines of two changes touch, the changes belong to one hunk.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for j := i; j < len(lines) && j <= last+2*contextLines; j++ {
@@ -82,7 +82,7 @@ func count(lines []diffLine, op byte) (n int) {
 	return n
 }
 
-// As in diff, an empty range names the line before it.
+// As in the program diff, an empty range names the line before it.
 func span(start, length int) string {
 	switch length {
 	case 0:

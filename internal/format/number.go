@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Tokens formats a number of tokens in at most five columns, for example "999",
-// "12.9k", "200k" and "4.1M".
+// Tokens formats a number of tokens in at most five columns, for example "999", "12.9k" and "4.1M".
 func Tokens[N int | int64](n N) string {
 	switch {
 	case n < 1000:
@@ -50,7 +49,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// The result has at least two significant digits, unless the amount is below $0.0001: "$0.0012", "$1.23", "$123".
+// If x is at least $0.0001, the result has two or more significant digits: "$0.0012", "$1.23", "$123".
 func Money(x float64) string {
 	switch {
 	case x == 0:
@@ -82,8 +81,7 @@ func Dollars(x float64) string {
 	return fmt.Sprintf("$%.2f", x)
 }
 
-// AboutDollars formats an estimate of money for a sentence, for example "about $1.23"
-// and "less than $0.01".
+// AboutDollars formats an estimate for a sentence, for example "about $1.23" and "less than $0.01".
 func AboutDollars(x float64) string {
 	if text := Dollars(x); strings.HasPrefix(text, "less") {
 		return text
@@ -114,8 +112,7 @@ func Progress(first, last, done int) string {
 	return text + fmt.Sprintf(", up to %d done", done)
 }
 
-// Count formats a number with its noun, for example "1 session", "2 sessions"
-// and "2 summaries".
+// Count formats a number with its noun, for example "1 session" and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
 // InARow returns, for example, "once, 5m ago" or "3 times in a row, last 5m ago". when may be empty.

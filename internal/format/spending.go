@@ -2,15 +2,15 @@ package format
 
 import "fmt"
 
-// A Carry describes content that a bust could remove from the prompt. Paid is its cost in all requests since the last
-// bust, and Price the cost of that bust, in the same unit. Cost is Paid in $, or 0 if the model has no price.
+// A Carry describes content that a bust could remove. Paid is the content's cost in all requests since the last bust.
+// Price is the cost of a bust that removes it, in the same unit. Cost is Paid in $, or 0 if it is unknown.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64
 }
 
-// Spending returns, for example, "balanced: removing early saved about $3.10 so far". An empty setting is unknown,
-// and gives "".
+// Spending returns, for example, "balanced: removing early saved about $3.10 so far". If setting is not known, it
+// returns "".
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
@@ -22,7 +22,7 @@ func Spending(setting string, early float64, c Carry) string {
 		text += ": removing early cost " + AboutDollars(-early) + " so far, and saves with each request"
 	}
 	if setting != "generous" || c.Tokens <= 0 || c.Price <= 0 {
-		return text // with any other setting, a bust removes such content soon
+		return text // with any other setting, a bust removes this content soon
 	}
 	text += fmt.Sprintf("; %s tokens could go, and carrying them cost %s of what removing them costs", Tokens(c.Tokens), Percent(float64(c.Paid)/float64(c.Price)))
 	if c.Cost > 0 {
@@ -31,7 +31,7 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// Unless the setting is generous, content may be removed before the next bust under pressure.
+// If the setting is balanced or frugal, a bust may remove content before the prompt is full.
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

@@ -19,7 +19,6 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// AgeOf returns "-" for a time that was never set (0).
 func AgeOf(ms int64, now time.Time) string {
 	if ms == 0 {
 		return "-"

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The findings of /ctx-aug go with the next message of the user, once, and as data. Earlier tool results do not get
-// them, and the prefix stays cached.
+// The host adds the findings of /ctx-aug to the user's next prompt, once, and as data. It does not change earlier
+// tool results, so the prefix stays cached.
 func TestFindingsGoWithTheNextPrompt(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)

@@ -40,8 +40,8 @@ func (h *harness) asked(a ask.Asker) {
 	}
 }
 
-// With each bad historian of the corpus, no pass fails, and every message is in the tail or covered by the head. If
-// no answer is usable, the status says why. The head renders compartments of a model as data.
+// A bad historian gives invalid or hostile answers. No pass may fail, and no message may be lost. If no answer is
+// usable, the status must say why. The head must show a model's text as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
 	t.Parallel()
 	for i, bad := range historiantest.Bad() {
@@ -104,9 +104,9 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian gives long answers, but its harness reports hardly any tokens. A failed run counts if a model has
-// worked for it, so an extract soon follows. By the reported tokens alone, the host would ask 33 times before the
-// first extract.
+// A historian gives long answers, but its harness reports hardly any tokens. The host must still count a run in which
+// a model has worked, and soon publish an extract. If the host counted the reported tokens, it would ask 33 times
+// before the first extract.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The database already knows the session, and the shim sends the whole array.
+// BenchmarkResync measures a pass for which the shim sends the whole array. The database already has the session.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -44,8 +44,8 @@ func BenchmarkResync(b *testing.B) {
 }
 
 // BenchmarkSteady measures the host's part of a steady pass, with a store on disk. As in `npm run bench`, each pass
-// gets one more step with 3.5 KB of tool output. Other processes disturb single passes, so the benchmark reports the
-// median, too.
+// gets one more step with 3.5 KB of tool output. Other processes disturb single passes, so it also reports the
+// median.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -172,8 +172,8 @@ func benchMessage(i int, now int64) json.Value {
 		`{"id":"prt_%d_3","type":"step-finish"}]}`, i, i-i%10, now, now, i, i, strings.Repeat("s", 200), i, i, i, output.String(), i))
 }
 
-// BenchmarkSteadyWhileIndexing alternates: four seconds alone, then four seconds while the host indexes 100,000
-// messages in the background.
+// BenchmarkSteadyWhileIndexing measures passes for four seconds alone, and then for four seconds while the host
+// indexes 100,000 messages in the background.
 func BenchmarkSteadyWhileIndexing(b *testing.B) {
 	const sessions, messages = 20, 5_000
 	home, random := b.TempDir(), rand.New(rand.NewPCG(1, 1))

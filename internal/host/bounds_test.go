@@ -33,8 +33,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	}
 }
 
-// eachNonsense sets one column at a time to nonsense, each in a new copy of template. It calls goOn before each of
-// two passes of the copy's session.
+// For each column, eachNonsense makes a copy of template, writes nonsense into the column, and runs two passes of the
+// copy's session. It calls goOn before each pass.
 func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h *harness, pass int)) (cases int) {
 	t.Helper()
 	template.stop()

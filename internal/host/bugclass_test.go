@@ -16,8 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// This file tests the bug classes of docs/defects.md that concern the host,
-// each under its id.
+// This file tests the bug classes of docs/defects.md that concern the host, each under its id.
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
@@ -61,7 +60,7 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: the pass that makes a requested bust must use up the request. Otherwise, each later pass would bust again.
+// A5: if the user asks for a bust, only the next pass may bust. Otherwise, each later pass would bust again.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -76,8 +75,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: after a restart, the host still knows that there were requests since the pause. Otherwise, the session would
-// seem idle again.
+// A10: after a long pause, the session had a request. If a restarted host did not know of this request, the session
+// would seem idle again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -93,7 +92,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: at midnight, a new date in the system prompt would bust the prefix.
+// A11: a new date in the system prompt would bust the prefix at midnight, so the host keeps the old date.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -110,7 +109,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: a new date waits for the request that sends it. If this request never comes, the date must not be lost.
+// A12: after a hard pass, the next request may send the new date. If the host restarts first, a later request may.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -136,7 +135,7 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	}
 }
 
-// A13: a hash that looks like a number is stored as a text. As a number, it would never compare equal again.
+// A13: the database must store a hash that looks like a number as a text. As a number, it would differ from the hash.
 func TestBugA13HashIsText(t *testing.T) {
 	h := turn(t)
 	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
@@ -150,8 +149,7 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if a tag is already taken, only one pass fails. If every pass failed, dropped content would come back
-// until a restart.
+// A14, A15: if a tag is taken, only one pass may fail. Otherwise, dropped content would come back until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -183,8 +181,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge must not change content that a request has held. So the nudge is a note at the end of new content, and
-// every later wire repeats it.
+// A22: a nudge must not change content of an earlier request. So it is added to new content, and repeated in later
+// wires.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -214,8 +212,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	})
 }
 
-// A26, and defect C14: the mode of a session stays the same when the first user message of the array is cut off. Each
-// pass could get another mode if it read the permissions of the first message in the array.
+// A26, and defect C14: a session keeps its mode when the first user message is cut off from the array. If the mode
+// came from the permissions of the array's first message, each pass could have another mode.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -240,7 +238,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: a threshold above the cap counts as the cap everywhere.
+// A28: everywhere, a threshold above the maximum is replaced by the maximum.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -256,7 +254,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: two passes of one session must not run at the same time, because they would mix up their reasons for a bust.
+// A36: two passes of one session must not run at once. Otherwise, they would mix up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -329,7 +327,7 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: while the limit is unknown, a reminder that comes only once must not be used up.
+// B20: while the limit is unknown, the host must not use up a reminder that it gives only once.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}

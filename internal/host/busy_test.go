@@ -47,9 +47,8 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: the user's instructions change, and the pass of that request is not stored: the database is locked, or the pass
-// fails. The changed system prompt is stored. The previous pass has kept its prefix. The journal must record the bust for
-// the next stored pass.
+// F27: the system prompt changes, and the pass of the request cannot be stored. The request still has the new system
+// prompt, and busts the prefix. The journal must record this bust for the next stored pass.
 func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *testing.T) {
 	for name, lose := range map[string]func(*harness){
 		"locked": func(h *harness) {
@@ -91,8 +90,8 @@ func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host is killed before it has returned the system prompt for the first request. This request lacks the
-// guidance, and the next one has it. The journal must record a bust for the next request.
+// F28: the host is killed before it has returned the system prompt for the first request. So only the second request
+// has the guidance, and busts the prefix. The journal must record this bust.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -143,8 +142,8 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: another program has locked the database. The next pass waits for the event of the answer, so this event must
-// not wait five seconds for each write.
+// F19: another program has locked the database. The next pass waits until the host has processed the event of the
+// answer, so the event must not wait five seconds for each write.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -176,8 +175,8 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
-// F19: the event of a refused prompt must not wait for the lock, either. Until a pass has freed space, the host
-// remembers a refusal that it could not store.
+// F19: the event of a refused prompt must not wait for the lock, either. If the host cannot store a refusal, it must
+// remember the refusal until a pass has freed space.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
 	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
@@ -201,8 +200,7 @@ func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	}
 }
 
-// F19: a new host stores the model's limits in the middle of its first pass. The wait for this write must have a
-// limit.
+// F19: a new host stores the model's limits during its first pass. This write must not wait long for a lock.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	h := turn(t)
 	h.restart()
@@ -243,8 +241,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: after a pass during a lock, a killed host loses the new units. A queued drop of a lost unit must not remove the
-// next message with the same tag.
+// D6: after a pass during a lock, the host is killed, and its new units are lost. A queued drop of a lost unit must
+// not remove the next unit with the same tag.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -301,8 +299,7 @@ func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// D6: a pass during a lock shows new tags to the model. No other unit may get these tags, even after a kill or a
-// revert.
+// D6: a pass during a lock shows new tags to the model. No other unit may get them, even after a kill or a revert.
 func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	for _, killedWhileLocked := range []bool{true, false} {
 		h := turn(t) // tags 1 to 4

@@ -27,7 +27,7 @@ func newChat(t testing.TB, provider, id, npm string) *chat {
 // rest is the size of tools and system prompt.
 const rest = 10_000
 
-// body is about the size that each turn adds, by our count.
+// body is about the number of tokens that each turn adds, by the host's count.
 const body = 2_000
 
 // reads is the share of the messages that the provider read from its cache.
@@ -80,8 +80,7 @@ func (c *chat) wantLife(life time.Duration, reason string) {
 	}
 }
 
-// OpenAI keeps an idle prefix for at least ten minutes. After five minutes, the prefix is still alive, and the host
-// must not bust it.
+// OpenAI keeps an idle prefix for at least ten minutes, so the host must not bust the prefix after five minutes.
 func TestIdleTimeDependsOnTheRoute(t *testing.T) {
 	for _, test := range []struct {
 		name, provider, model, npm string
@@ -128,7 +127,7 @@ func TestOneHourBreakpoints(t *testing.T) {
 		c.turn(all)
 		c.wantLife(5*time.Minute, "Anthropic's default")
 		c.wait(12 * time.Minute)
-		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown the longer life yet
+		if m := c.turn(all); m.Verdict != schema.Hard { // the host cannot know of the longer life yet
 			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
 		}
 		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")
@@ -156,8 +155,8 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass assumes a dead prefix, and busts it. The provider's report on the messages before the first change still
-// shows whether the prefix was alive.
+// A pass busts a prefix because it assumes that the prefix has expired. If the provider still reads the messages
+// before the first change from its cache, the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -173,8 +172,8 @@ func TestABustStillProvesALongerLife(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// Other sessions may keep the part before the messages in the provider's cache. So a read of that part proves nothing
-// about this session's prefix.
+// Other sessions may keep the same system prompt in the provider's cache. So a cache read of the system prompt proves
+// nothing about this session's messages.
 func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -208,8 +207,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss may have reasons other than age, so one miss must not change the cache life. Our own bust or another system
-// prompt also explains a miss.
+// A cache miss may have other reasons than the prefix's age, for example our own bust or another system prompt. So
+// one miss must not change the cache life.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {
@@ -291,8 +290,8 @@ func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// A harness says at its start that it keeps idle prefixes in the provider's cache. Then the prefix stays alive, and
-// reads say nothing about the provider's cache life.
+// A harness reports at its start that it keeps idle prefixes in the provider's cache. A late cache read then says
+// nothing about the provider's cache life.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A memory with a failed check is doubtful, with the reason, and comes after all others. When the check holds again,
-// the doubt ends.
+// If a memory's check fails, the memory is doubtful, and comes after all others. If the check holds again, the doubt
+// ends.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// long is a session of n messages whose head covers all but the newest hundred. Its compartments have the average
+// long is a session of n messages, whose head covers all but the newest hundred. Its compartments have the average
 // sizes of docs/history.md.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
@@ -91,8 +91,7 @@ func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
 	}
 }
 
-// BenchmarkColdStart measures a new host's first pass, once without history, and once with 150 compartments in the
-// head.
+// BenchmarkColdStart measures a new host's first pass, without history, and with a head of 150 compartments.
 func BenchmarkColdStart(b *testing.B) {
 	for _, compartments := range []int{0, 150} {
 		b.Run(fmt.Sprintf("5000 messages, %d compartments", compartments), func(b *testing.B) {

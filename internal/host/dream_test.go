@@ -238,7 +238,7 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a story as a fact. After any other answer or event, the story stays.
+// The dreamer rewrites a story as a fact. If its answer is not usable, the memory with the story stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -295,7 +295,7 @@ const (
 	retries = "The retries go into conf/app.toml; there are 3."
 )
 
-// A pausing dreamer merges two memories and rewrites one. Its answer can wait until the host has ended.
+// A pausing dreamer merges two memories and rewrites one. It can delay an answer until the host has ended.
 type pausing struct {
 	*harness
 	asked   []string // the tasks of its questions
@@ -303,7 +303,7 @@ type pausing struct {
 	reached chan bool
 	goOn    chan bool
 	isLate  bool // the answer arrives although the host has aborted the question
-	leaves  bool // the harness leaves in place of that answer
+	leaves  bool // the harness disconnects instead of sending that answer
 }
 
 func newPausing(t *testing.T) *pausing {
@@ -359,7 +359,7 @@ func (p *pausing) byCommand() {
 	}
 }
 
-// After each kind of interruption, the run has made each change once, and one undo is enough.
+// wantEnd checks that an interrupted run has made each change once, and that one undo takes all changes back.
 func (p *pausing) wantEnd(asked int, isTold bool) {
 	p.t.Helper()
 	if got := p.active(); !slices.Equal(got, []string{oneRule, retries}) || len(p.asked) != asked {
@@ -505,7 +505,8 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The opt-in task maintain-docs writes a diff, which only the user applies. Unless a path is gone, it asks nothing.
+// The user must switch on the task maintain-docs. The task writes a diff, which only the user applies. If all paths
+// in the documents exist, the task asks no model.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0
@@ -622,7 +623,7 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// A run needs changed memories, and twelve hours since the last run. While no harness is connected, no run begins.
+// A run begins only if a memory has changed, the last run was twelve hours ago, and a harness is connected.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -758,7 +759,7 @@ func TestBugK18TwoRunsNeverWorkAtOnce(t *testing.T) {
 	p.wantEnd(2, true)
 }
 
-// One task of a run has failed, and another has changed something. The run must be tried again.
+// If one task of a run has failed, the run must be tried again, even if another task has changed something.
 func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	p := newPausing(t)
 	answer, fails := p.runAgent, true
@@ -779,8 +780,7 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run may begin at any hour if nobody has used a harness for that time. The machine must be on
-// mains power.
+// With idle_minutes, a run may begin at any hour after that time without a user, if the machine is on mains power.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

@@ -54,7 +54,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	return schema.Empty{}, err
 }
 
-// The harness has compacted the session, so its next array has another size.
+// After a compaction by the harness, the session's array has another size. forgetRawTokens forgets the old size.
 func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()
@@ -108,7 +108,7 @@ func (h *Host) noteStep(ctx context.Context, c client.Client, key store.Key, e *
 	if s.Pipe != nil && s.Pipe.Has(m.Key) {
 		return nil // this is a late update of a step of an earlier pass
 	}
-	if s.Pipe != nil && m.Finish != transcript.EndsWithCalls { // the session may stay idle now, so no pass would note the answer
+	if s.Pipe != nil && m.Finish != transcript.EndsWithCalls { // the session may be idle now, so the index does not wait for a pass
 		h.index.Note(s, h.clients.KnownConfig(schema.Harness(key.Harness), s.Row.Directory))
 	}
 	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.

@@ -137,7 +137,8 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// The host does not hold the messages after its restart, or after the harness has cut its array.
+// After a restart or a cut of the array, the host has no copy of the messages, and ctx_expand reads the harness's
+// store.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
 	want := record(t, h.expand(`{"start":1,"end":4}`))
@@ -159,7 +160,7 @@ func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	}
 }
 
-// A message is deleted. The ordinals of the others must not shift, because compartments refer to them.
+// If a message is deleted, the ordinals of the other messages must not change, because compartments refer to them.
 func TestExpandKeepsTheOrdinalsOfCompartments(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a1", 2)

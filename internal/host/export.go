@@ -44,7 +44,7 @@ func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.Sess
 	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
 }
 
-// The first pass of a fork takes over the decisions of its original. If key is no fork, originalOf returns nothing.
+// originalOf returns the session whose messages a fork begins with. If key is no fork, originalOf returns nothing.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
 	codec, err := client.CodecOf(key.Harness)
 	if err != nil {

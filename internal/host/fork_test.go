@@ -84,7 +84,7 @@ func (f *sideSession) user(id, text string) {
 	f.h.messages = before
 }
 
-// The shim sees the session for the first time, so it sends the whole array.
+// The shim has no earlier array of the session, so it sends the whole array.
 func (f *sideSession) pass() schema.WireMutation {
 	f.h.t.Helper()
 	m, err := f.transform("")
@@ -242,7 +242,7 @@ func TestForkInheritsQueuedDrops(t *testing.T) {
 	}
 }
 
-// The fork's prompt also has the old date.
+// The fork's system prompt keeps the original's date.
 func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	h := turn(t)
 	first := h.ask("A\nToday's date: 1")
@@ -258,7 +258,8 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// The prompt before the thinking is the same in the fork. Thinking that a bust has removed stays removed.
+// In a fork, the prompt before a thinking block is unchanged. If no bust has removed the block, the block stays
+// valid.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -292,8 +293,8 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// After the copied messages, a fork may hold answers that no pass has seen. Their requests may have been the raw
-// array, or a wire with a head that is lost. So their usages say nothing about the next prompt.
+// A fork may have answers that no pass has seen. Their requests may have been the raw array, or a wire with a head
+// that is lost. So the usages of these answers say nothing about the next prompt.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	for name, c := range map[string]struct{ words, usage, least, most int }{
 		"of a head that is lost": {4_000, 2_000, 50_000, 200_000},
@@ -344,8 +345,8 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// The user forks a fork, at a message before the harness's compaction. The first session has seen more of the copied
-// messages than its fork. If the harness names the fork as the original, the fork's newer decisions apply.
+// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages. But
+// if the harness names the fork as the original, the new fork takes over the fork's decisions.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))
@@ -411,8 +412,8 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	}
 }
 
-// Tags may not follow the order of the messages, or the newest pass may not have seen all copied messages. Even then,
-// the fork begins with its original's wire.
+// Tags may be in another order than the messages, or the newest pass may not have seen all copied messages. Even
+// then, the fork begins with its original's wire.
 func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	late := func(h *harness) { // the text of the aborted answer is stored late
 		h.messages[2] = json.Value(strings.Replace(string(h.messages[2]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
@@ -498,7 +499,7 @@ func TestForkAfterAWrappedPrompt(t *testing.T) {
 	}
 }
 
-// Two subagents that start together begin with the same messages.
+// Two subagents that start together begin with the same messages, but neither is a fork.
 func TestSubagentsInheritNothing(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
@@ -605,7 +606,7 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 }
 
 // The user forks the original before a pass has seen its newest answer. If the fork has the same prompt, and an event
-// has reported the answer, its thinking stays valid.
+// has reported the answer, the answer's thinking stays valid.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -45,15 +45,14 @@ type Options struct {
 	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
 	// same messages, the host does not work, and competitor is the reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
-	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a separate
-	// project.
+	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a project.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// If RawHistory is nil, ctx_expand shows only messages in memory.
 	RawHistory *rawhistory.Reader
 	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// Embeds looks up environment variables, because they lead to the user's files, which may configure an embedding
-	// service. If it is nil, as in a replay, there are no vectors.
+	// Through Embeds, the host looks up environment variables to find the user's configuration files, which may name
+	// an embedding service. If Embeds is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers
@@ -62,10 +61,10 @@ type Options struct {
 	// A replay of a trace without recorded runs leaves Summarises off.
 	Summarises bool
 	Dreams     bool
-	// If OnBattery is nil, the machine counts as on mains power.
+	// If OnBattery is nil, the host assumes mains power.
 	OnBattery func(context.Context) bool
 	Cassette  agent.Cassette
-	// Taken gets the edits that a stored pass has added, and may be nil. A replay shows these edits.
+	// If a stored pass has added edits, the host calls Taken, so that a replay can show them. Taken may be nil.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
@@ -213,8 +212,8 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// A command may ask the harness for models and agents. If the client names a harness, the command runs on behalf of a
-// shim of that harness.
+// A client without a harness, for example a terminal, names a harness in p. The command then runs for a shim of that
+// harness, because it may need the harness's models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	if p.Harness != "" {
 		shims := h.clients.WithOpen(p.Harness, p.Directory, c)

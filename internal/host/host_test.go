@@ -36,16 +36,16 @@ type harness struct {
 	messages []json.Value
 	revision uint64
 	told     int
-	lastWire string // the token of the newest request that left, or "" if it left without the host
+	lastWire string // the token of the newest request, or "" if the request was sent without the host
 	patches  map[string]schema.Patch
-	// cut is the number of messages that head, the newest head, covers.
+	// head is the newest head, and cut is the number of messages that it covers.
 	head        []json.Value
 	cut         int
 	pinned      []string
 	changes     []schema.SessionStatus
 	ctx         context.Context // the context of the passes
 	limitsAsked func()
-	limitsErr   error    // the answer to such a question is this error, unless it is nil
+	limitsErr   error    // if it is set, the client answers a question for limits with this error
 	shown       []string // the notices, each after its variant
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
@@ -198,7 +198,7 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform sends a delta, and the whole array when the host asks for it.
+// transform sends a delta. If the host answers resync, transform sends the whole array.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head
@@ -389,7 +389,7 @@ func TestReduceTellsTheModelItsMistake(t *testing.T) {
 	}
 }
 
-// The wire after a failed pass shows only what is stored.
+// After a failed pass, the wire shows only stored edits.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -564,8 +564,8 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A screen shows one session at a time. A subscription to only one session ends earlier ones, which would otherwise
-// add up during a day.
+// A screen shows one session at a time, so a subscription to only one session ends the earlier ones. Otherwise, they
+// would add up during a day.
 func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	h := turn(t)
 	for _, session := range []string{testSession, "ses_other"} {
@@ -629,7 +629,7 @@ func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h.pass() // the session continues
 }
 
-// Five million empty parts are 17 kB in a compressed trace, but took 5 GB of memory.
+// Once, five million empty parts, 17 kB in a compressed trace, took 5 GB of memory.
 func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -648,6 +648,6 @@ func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 			}
 		}
 	}
-	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, whatever it holds
+	h.user("u2", strings.Repeat(`{"parts":[{},{}]},`, schema.MaxParts)) // a text is one part, even if it looks like many parts
 	h.pass()                                                            // the session continues
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A busy machine may need long for an action that must end without help.
+// An action must end within patience, which is long, because a machine may be busy.
 const patience = 20 * time.Second
 
 func returns(t *testing.T, what string, action func()) {
@@ -50,7 +50,7 @@ func TestHostileClonePatternsEndThePass(t *testing.T) {
 	returns(t, "a pass", func() { h.pass() })
 }
 
-// stuck is a client whose catalogue never answers, and ignores the end of the call's context.
+// A stuck client never answers a question about models, even after the end of the call's context.
 type stuck struct {
 	mute
 	asked, answer chan struct{}
@@ -127,8 +127,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A Standby waits for the running calls before it opens a failed store again. A call that never returns must not
-// block every initialize.
+// A Standby waits for running calls before it opens a failed store again. A stuck call must not block every
+// initialize.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())

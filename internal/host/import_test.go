@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
-// If the TypeScript plugin has compacted the session, the array begins with the last prompt that it has summarised.
+// If the TypeScript plugin has compacted the session, the array begins with the last prompt in the plugin's summary.
 func TestSessionGoesOnWithImportedSummaries(t *testing.T) {
 	for _, isCompacted := range []bool{false, true} {
 		h := newHarness(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Initialize reads the configuration of a directory again, and tells the client which tools, commands and agents to
-// register.
+// Initialize reads a directory's configuration again, and tells the client which tools, commands and agents to add.
 func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()

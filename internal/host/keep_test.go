@@ -82,7 +82,7 @@ func TestKeptPieceComesBackWithTheNextBust(t *testing.T) {
 	}
 }
 
-// The menu offers only pieces that can come back: none of a message that a summary stands for, and none that is undone.
+// The menu offers only pieces that can come back. It leaves out pieces of messages that are summarised or undone.
 func TestMenuOffersNoSummarisedPiece(t *testing.T) {
 	h, _ := scripted(t)
 	h.talk(0, 12, 50, 20_000)
@@ -116,7 +116,7 @@ func TestMenuOffersNoSummarisedPiece(t *testing.T) {
 	}
 }
 
-// A list of Pi must not be taller than its terminal.
+// Pi's list of choices must not be taller than the terminal.
 func TestPageOfTheMenuHasFewChoices(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "zebra")

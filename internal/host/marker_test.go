@@ -36,8 +36,7 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // each answer is newer than its prompt
 }
 
-// marked returns a session whose historian has published, and the harness's own store. The next bust shows the
-// compartments.
+// marked returns a session with published compartments, which the next bust shows, and the harness's own store.
 func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
 	h.talkLong()
@@ -141,8 +140,8 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	}
 }
 
-// The head pins the prompt that the model is answering, and a small prompt before it. The marker must stand before
-// both, although the head covers a part of the turn.
+// The head pins the prompt that the model is answering, and a small prompt before it. The marker must be before both
+// prompts, although the head covers a part of the turn.
 func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	h, db := withMarkers(t)
 	h.talk(0, 4, 50, 1000)
@@ -185,7 +184,8 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	}
 }
 
-// The harness delivers its whole array again at its next start.
+// If the user switches markers off, the host removes the marker. The harness then sends the whole array at its next
+// start.
 func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	h, db := marked(t)
 	h.bust()

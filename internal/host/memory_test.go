@@ -126,8 +126,7 @@ func (h *harness) callAs(id, tool, args string) string {
 	return r.Output
 }
 
-// Models may list memories, unknown categories are refused, and an archived memory can be written again (bug class
-// K10).
+// Models may list memories. Unknown categories are refused. An archived memory can be written again (bug class K10).
 func TestMemoryFlow(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -225,8 +224,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// The baseline shows a memory, the user archives it, and the delta shows its restoration as an update. If its text
-// changes later, the delta names the new source.
+// The baseline shows a memory, and the user archives and restores it. The delta then shows the memory as an update.
+// If its text changes later, the delta names the new source.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -252,7 +251,7 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	}
 }
 
-// Without a condition, a note belongs to its session, otherwise to the session's project.
+// A note with a condition belongs to the session's project, any other note to its session.
 func TestNotes(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -281,7 +280,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A transient failure may hide the project. Nothing may be stored under another project.
+// If git fails for a moment, the host does not know the project, and must not store a memory in another one.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -375,8 +374,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// Each new session of the project shows the memory in its first request. A subagent does not get it, and neither does
-// a fork whose prefix is still cached.
+// Each new session of a project shows a new memory in its first request. A subagent does not show it, and neither
+// does a fork whose prefix is still cached.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {
@@ -416,8 +415,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// A model may change a memory of the user by the words of a web page, or merge both. Then the source must be the
-// page: otherwise, the head would show the page's words without a notice.
+// A model may rewrite a memory of the user with words of a web page. The source of the memory must then be the page.
+// Otherwise, the head would show the page's words without a notice.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()
@@ -454,8 +453,7 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// The head shows only the shared constraints of another project. When they are no longer shared, the delta says that
-// they are removed.
+// The head shows only the constraints that another project shares. If they are no longer shared, the delta says so.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

@@ -84,7 +84,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// The bug: of a session with summaries, "taken" only said "nothing", and named a command that failed.
+// Once, for a session with summaries, "taken" said only "nothing", and named a command that failed.
 func TestMenuShowsTheSummaries(t *testing.T) {
 	h, _ := summarised(t)
 	page := h.choose("taken")
@@ -136,7 +136,7 @@ func TestMenuShowsTheSummaries(t *testing.T) {
 	}
 }
 
-// Escape sequences in a prepared database must not reach the terminal, but a text for editing stays whole.
+// Escape sequences in a hostile database must not reach the terminal, but a text that the user edits stays whole.
 func TestHostileDatabaseInTheMenu(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -174,8 +174,8 @@ func TestHostileDatabaseInTheMenu(t *testing.T) {
 	}
 }
 
-// The plugin in a terminal is a client without a harness, whose commands run on behalf of a shim. They are refused if
-// no shim of the right harness has the directory open.
+// A terminal's plugin is a client without a harness. Its commands run for a shim. If no shim of the right harness has
+// the directory open, the host refuses them.
 func TestCommandOfATerminal(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

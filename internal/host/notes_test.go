@@ -24,8 +24,8 @@ func waits(t *testing.T, kind schema.Harness) *harness {
 
 func (h *harness) testsNotes() { h.host.checks.After, h.host.checks.IndexDir = time.Millisecond, h.dir }
 
-// The model is told once, at the end of new content, in the first session of the project that has new content. The
-// note is data, and the prefix stays cached.
+// The host tells the model once that a note is ready: at the end of new content, in the first session of the project
+// with new content. The content of the note is data, and the prefix stays cached.
 func TestReadyNoteIsToldOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := waits(t, kind)
@@ -77,7 +77,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// Subagents are told of no note at all.
+// The host tells subagents of no ready note.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)

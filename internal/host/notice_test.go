@@ -90,8 +90,8 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	}
 }
 
-// After a revert, the host believes in the size of the messages without their summaries, which no request had. The notice
-// once said "107k → 7.9k", and so did the last bust. Now both leave it out.
+// After a revert, messages come back in place of their summaries. No request had the size that the host then assumes,
+// so neither the notice nor the last bust may show it. Once, both said "107k → 7.9k".
 func TestReturnOfSummarisedMessagesHasNoSizeBefore(t *testing.T) {
 	h, _ := summarised(t)
 	h.config.Notices = []string{"busts"}

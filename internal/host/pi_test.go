@@ -284,8 +284,8 @@ func TestPiEvents(t *testing.T) {
 	}
 }
 
-// Pi dates an answer by its beginning, so the next answer may have an earlier date than a refusal. That answer must
-// end the overflow, because one more pass would free space otherwise.
+// Pi gives an answer the time at which it began, so the answer after a refusal may have an earlier time than the
+// refusal. This answer must still end the overflow. Otherwise, one more pass would free space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -420,8 +420,7 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// F27: if the pass after the changed prompt cannot be stored, the journal records the bust with the next
-// stored pass.
+// F27: if the pass after a changed prompt cannot be stored, the journal records the bust with the next stored pass.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p := changedPi(t)
 	unlock := p.lockDatabase()
@@ -544,7 +543,7 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
-// A compaction that keeps everything puts its summary before older messages, so the newest tag is first.
+// If Pi's compaction keeps all messages, its summary comes before older messages. So the newest tag is first.
 func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")

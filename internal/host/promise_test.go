@@ -13,7 +13,7 @@ import (
 
 const vow = "We must update the changelog before the release."
 
-// The historian chooses the sentences in chooses, and adds a sentence that nobody has said.
+// promised returns a session whose historian chooses the sentences in chooses, and one that nobody has said.
 func promised(t *testing.T, kind schema.Harness, chooses string, settings ...func(*schema.Config)) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
@@ -34,8 +34,8 @@ func promised(t *testing.T, kind schema.Harness, chooses string, settings ...fun
 	return h
 }
 
-// When the user's message is summarised, the head shows the sentence with its source, also in new sessions of the
-// project. No session of another project sees the sentence.
+// When the user's message is summarised, the head shows the promise with its source, also in new sessions of the
+// project. No session of another project sees the promise.
 func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := promised(t, kind, "* 1")

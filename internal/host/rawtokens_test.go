@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The harness has compacted the session, so its size without magicctx is now 19k and no longer 158k. uninstall must
+// After a compaction by the harness, the session's size without magicctx is no longer 158k, but 19k. uninstall must
 // warn only of the new size.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)

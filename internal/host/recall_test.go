@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A slow machine may need long to search the index, so Within is a minute.
+// Within is a minute, because a slow machine may need long to search the index.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
 // The first message has ordinal 1.
@@ -53,7 +53,7 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// The line stands at the result that names the rule's file, even after a restart.
+// The host adds a line with the rule to the result that names the rule's file, and keeps it there after a restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -81,7 +81,7 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The session may not need a line: for example, the model sees the content, or the user wants no lines.
+// The host adds no line if the session needs none: for example, the model sees the content, or the user wants none.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -149,8 +149,7 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and the lines that the model has followed. There are at least a few requests between
-// two lines.
+// The status counts the lines, and how many the model has followed. Between two lines, there are some requests.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

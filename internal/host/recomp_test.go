@@ -222,7 +222,7 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.pass() // this pass makes the session use the new configuration
 }
 
-// The next host continues after the finished chunks, even before the session's first pass.
+// If the host is killed during a recomp, the next host continues after the finished chunks, even before a first pass.
 func TestKilledRecompGoesOn(t *testing.T) {
 	h, script := summarised(t)
 	before := h.texts()
@@ -290,7 +290,7 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// At 80 % a run of the historian ends the recomp, and the finished chunks stay.
+// If the prompt reaches 80 % during a recomp, a run of the historian ends the recomp. The finished chunks stay.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -382,8 +382,8 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run without a lease still reads messages that another run has summarised. Then the harness compacts the session,
-// which hides these messages. The host must not treat them as reverted, and withdraw the shown summary.
+// A run without a lease reads messages that another run has summarised. Then the harness compacts the session, and
+// the messages leave the array. If the host took this for a revert, it would withdraw the other run's summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

@@ -28,8 +28,8 @@ func (h *harness) reads(id, file, output string) {
 	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
 }
 
-// The model reads x.go in call-1, then many other files, and drops the first result. The newest pass is the bust for
-// this drop.
+// In call-1, the model reads x.go. After many other files, it drops the result, and the newest pass busts for the
+// drop.
 func (h *harness) dropsReading() {
 	h.t.Helper()
 	h.user("u1", "find it")
@@ -48,7 +48,7 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// A dropped result that the model soon reads again counts as one wrong removal.
+// If the model soon reads a dropped result again, the host counts one wrong removal.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)

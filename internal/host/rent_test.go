@@ -46,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The drops wait until carrying their content has cost as much as a bust would have cost when the model asked. After
-// a restart of the host, each pass still counts once.
+// The host waits with the drops until their content has cost as much rent as a bust would have cost at the model's
+// request. A restart must not lose a pass in this sum, or count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,7 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting waits until the window fills. With the other settings, no bust comes if almost nothing can be
-// removed.
+// The generous setting makes no bust before the window fills. The other settings make none that frees too little.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness
@@ -147,8 +146,8 @@ func TestPriceCliffRaisesTheRent(t *testing.T) {
 	}
 }
 
-// Summaries for rent are shown at once, even mid-turn. The head must show all of them, because the next run would
-// otherwise read their messages again.
+// The historian has summarised messages to save rent. The head must show these summaries at once, even mid-turn. It
+// must show all of them, because the next run would otherwise read their messages again.
 func TestSummariesForRentShowAtOnce(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)
@@ -180,7 +179,7 @@ func TestSummariesForRentShowAtOnce(t *testing.T) {
 	}
 }
 
-// The frugal setting limits history and documents, unless the user has raised the share of the history.
+// The frugal setting limits history and documents. If the user has raised the history's share, the share wins.
 func TestRaisedShareOfTheHistoryWinsOverFrugal(t *testing.T) {
 	shown := make(map[float64]bool)
 	for _, share := range []float64{15, 30} {

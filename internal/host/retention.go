@@ -9,14 +9,14 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// At the start, the user waits for the first answer, so the first tidying comes tidyAfter later.
+// tidyAfter delays a new host's first tidying, because a user waits for the host's first answer.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
 )
 
-// After each transaction, tidying pauses for tidyShare times its duration, so it holds the database for about a
-// twentieth of the time.
+// After each transaction, tidying pauses for tidyShare times as long, so it uses the database a twentieth of the
+// time.
 const tidyShare = 20
 
 // KeepTidy deletes expired sessions, tool replies and models, until ctx ends. Short transactions with pauses make
@@ -39,8 +39,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time before which unused data has expired. One clock reading may be wrong, so the time
-	// counts from agreed (see retention.Tidied).
+	// before returns the time before which unused data has expired. It counts from agreed and not from the clock,
+	// because one reading of the clock may be wrong (see retention.Tidied).
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())
@@ -114,8 +114,8 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isD
 	defer h.sessions.Remove(key)
 	defer s.Unlock()
 	if err := h.markers.Remove(ctx, key); err != nil {
-		// Without these rows, nobody could remove the marker, and the harness's array would always begin there. So
-		// the session stays until its marker can be removed.
+		// Without the session's rows, nobody could remove its marker, and the harness's array would always begin at
+		// the marker. So the session stays until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// The host also forgets expired sessions that it holds in memory. If a deleted session is used again, it starts as a
-// new one.
+// The host also forgets expired sessions in memory. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
 		h := turn(t)
@@ -50,7 +49,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// From the trash, a session can continue until the host deletes it for good.
+// A session in the trash can continue until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)

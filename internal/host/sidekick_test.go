@@ -51,7 +51,7 @@ func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	return h
 }
 
-// told is the last message to the user, and note what the next prompt gets.
+// aug runs /ctx-aug. told is the last message to the user, and note is the text that the next prompt gets.
 func (h *harness) aug(words string) (told, note string) {
 	h.t.Helper()
 	told = h.command("ctx-aug " + words)
@@ -68,8 +68,7 @@ func (h *harness) aug(words string) (told, note string) {
 	return told, h.newestNote()
 }
 
-// The next prompt gets the chosen findings as data, with their source. The call is booked, and spend shows its
-// result.
+// The next prompt gets the chosen findings as data with their source. The call is booked, and spend shows its result.
 func TestSidekickChoosesFindings(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		var h *harness
@@ -120,7 +119,7 @@ func (h *harness) sidekickStatus() *schema.SidekickStatus {
 	return st.Sidekick
 }
 
-// For example, the model calls a tool that it does not have. The next prompt gets the first search's findings, or
+// If the sidekick fails, for example with a missing tool, the next prompt gets the first search's findings, or
 // nothing.
 func TestK21SidekickFailsWithoutHarm(t *testing.T) {
 	const kept = "The model gets what the first search has found."
@@ -162,8 +161,8 @@ func TestSidekickCannotForgeTags(t *testing.T) {
 	}
 }
 
-// Without a block in the user's file, no model is asked. With a budget of 0, the user is told, and the search still
-// works.
+// If the user's file has no block "sidekick", no model is asked. If the budget is 0, the host says so, and only
+// searches.
 func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	asked := 0
 	h := sidekicking(t, schema.HarnessOpenCode, func(schema.AgentRunParams, bool) (string, error) { asked++; return stripes, nil })
@@ -181,7 +180,7 @@ func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	if !strings.Contains(told, "unless the sidekick first chooses others") || len(h.shown) != 1 || !strings.Contains(h.shown[0], "does not pay for any such call") || !strings.Contains(h.shown[0], "what the first search has found") || asked != 0 {
 		t.Errorf("without a budget: %s, %q, asked %d times", told, h.shown, asked)
 	}
-	if stop := h.host.governor.Stopped(store.HistorianOf(testKey)); stop != nil { // once, a refusal was that of the session, whoever had asked
+	if stop := h.host.governor.Stopped(store.HistorianOf(testKey)); stop != nil { // once, a refused question of the sidekick stopped the historian, too
 		t.Errorf("the historian is said to be stopped: %+v", stop)
 	}
 }
@@ -211,7 +210,7 @@ func TestK20SlowSidekickIsAborted(t *testing.T) {
 	}
 }
 
-// If the prompt comes first, it gets the first search's findings, and the run ends.
+// If the prompt comes before the sidekick's answer, it gets the findings of the first search, and the run ends.
 func TestPromptDoesNotWaitForTheSidekick(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(h *harness)

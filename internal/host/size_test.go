@@ -24,8 +24,8 @@ func (h *harness) believed() int {
 	return rows[len(rows)-1].SizeTokens
 }
 
-// filled returns a session that has filled its window, freed space, and continued. The provider counts 4,000 tokens
-// more than the messages. before is the number of messages at the pass that freed space.
+// filled returns a session that has filled its window, freed space, and continued. The provider's count of a prompt
+// is 4,000 tokens above the size of its messages. before is the number of messages at the pass that freed space.
 func filled(t *testing.T) (h *harness, before int) {
 	h = newHarness(t)
 	for n := 1; n < 80; n++ {
@@ -114,8 +114,8 @@ func testRefusalOfAnother(t *testing.T, isPatched bool) {
 	h.wantBelieved(4000 + own)
 }
 
-// D5: a lost database also loses the edits, but the usages in the transcript stay. The first prompt after the loss
-// has to fit.
+// D5: a lost database also loses the edits, but the transcript still has usages of the smaller prompts. Even so, the
+// first prompt after the loss must fit.
 func TestDefectD5LostDatabase(t *testing.T) {
 	h, _ := filled(t)
 	raw := 0
@@ -138,8 +138,7 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: a refusal names the real size of the prompt. If the host assumed the size of the limit, the next prompt would
-// be refused again.
+// D5: a refusal names the real size of the prompt. If the host used the limit instead, it would free too little.
 func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
@@ -168,8 +167,7 @@ func TestDefectD5RefusedPromptFreesEnoughAtOnce(t *testing.T) {
 	}
 }
 
-// The user takes a refused prompt back, and the next prompt is shorter. The refusal says nothing about the size of
-// that prompt.
+// The user takes a refused prompt back. The refusal says nothing about the size of the next prompt, which is shorter.
 func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -215,7 +213,7 @@ func TestRefusalSaysNothingAboutAShorterPrompt(t *testing.T) {
 }
 
 // The user takes a refused prompt back, and the next prompt is not shorter. The provider would refuse this prompt,
-// too, so the refusal still counts (-seed 3916918 of the fuzzer).
+// too, so the host must remember the refusal (-seed 3916918 of the fuzzer).
 func TestRefusalSpeaksAboutALongerPrompt(t *testing.T) {
 	h := newHarness(t)
 	for n := range 5 {

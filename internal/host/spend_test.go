@@ -20,8 +20,8 @@ func (h *harness) booked() []chronicle.Call {
 	return calls
 }
 
-// A call has the price of its model, and the numbers of published compartments and memories. It stays booked when the
-// session is deleted.
+// A call has the price of its model, and counts of its compartments and memories. A deleted session's calls stay
+// booked.
 func TestCallsAreBooked(t *testing.T) {
 	h := answering(t, learning)
 	h.limits.Price.Output = 5
@@ -37,8 +37,8 @@ func TestCallsAreBooked(t *testing.T) {
 		t.Fatalf("calls %+v", calls)
 	}
 	c := calls[0]
-	// learning reports 12,000 tokens at $1 and 100 tokens at $5 per million: 1,000 and 5,000 billionths of a dollar
-	// each.
+	// learning reports 12,000 tokens at $1 a million (1,000 billionths of a dollar each), and 100 tokens at $5
+	// (5,000).
 	if c.Cost == nil || *c.Cost != 12_000*1000+100*5000 {
 		t.Errorf("cost %v", c.Cost)
 	}
@@ -63,8 +63,8 @@ func TestRefusedCallsAreNotBooked(t *testing.T) {
 	}
 }
 
-// Without a budget, the host asks no model, which is no failure. When the window fills up, extracts replace
-// summaries.
+// If the budget is 0, the host asks no model, and reports no failure. When the window fills up, it publishes
+// extracts.
 func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	asked := 0
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -91,8 +91,8 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	}
 }
 
-// The first question of a run fails after its model has read and written, and a later one succeeds. The status left out
-// the failed question, and spend claimed that it was included.
+// The first question of a run fails after its model has read and written, and a later question succeeds. Once, the
+// status left out the failed question, and spend claimed that it was included.
 func TestBillHoldsFailedQuestions(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}

@@ -16,34 +16,32 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate, and more than the calls that can run at once.
+// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once.
 const allCalls = 1 << 30
 
-// The server has already given running calls their grace period. A call that still runs has missed its deadline, and
-// nobody waits for its answer.
+// closeTimeout is short: the server has already waited for the running calls, and nobody waits for their answers now.
 const closeTimeout = 2 * time.Second
 
-// A later process repeats an interrupted run of the historian.
+// If runsTimeout cuts off a run of the historian, a later process repeats the run.
 const runsTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
-// schema. Without a store, it answers that magicctx is disabled, and why. Each initialize of a harness tries to open
-// the store again.
+// schema. It then answers each call with the reason. Each initialize of a harness tries to open the store again.
 type Standby struct {
 	path  string // the path of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening admits one attempt at a time, as a channel, so that a wait can end with the context.
+	// opening lets one attempt at a time open the store. It is a channel, so that a wait can end with the context.
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
-	// takes all tokens. A sync.RWMutex could not end a wait with the context, but a call may never return.
+	// takes all tokens. gate is no mutex, because a call may never return, and a wait must end with the context.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
-	// followed holds the subscriptions to the last host with a closed store.
+	// When the store is closed, followed keeps the subscriptions of its host for the next host.
 	followed map[client.Client][]schema.SubscribeParams
 
 	// clientsMu guards clients. It is separate from gate, so that clients can connect or disconnect during calls.
@@ -69,14 +67,14 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// A user's pass waits for the initialize, so the wait for another program's lock is short. A migration may take
-// longer, but the first attempt, at the start, has no such bound.
+// openTimeout is short, because a user's pass waits for the initialize while another program locks the database. A
+// migration may take longer, but the first attempt, at the start, has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// No other program locks the new, empty database, but a slow disk has to write the whole schema.
+// mendTimeout is for a new, empty database. No other program locks it, but a slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
-// Initialize opens the store if it is missing or has failed, and then the directory for the client.
+// If the store is missing or has failed, Initialize opens it. Then it opens the directory for the client.
 func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
 	if p.Harness != "" { // a client that only shows status wants to see the failure and must not repair it
@@ -205,8 +203,7 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for the running calls. If a call does not return, Close gives up, because the process ends anyway and
-// releases its lock.
+// Close waits for running calls. If a call does not return, Close gives up: the process ends and releases its lock.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -235,7 +232,7 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// The store stays open until the caller calls release. If there is no store, the error is the reason.
+// Current returns the host. Its store stays open until the caller calls release. If there is no store, err says why.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

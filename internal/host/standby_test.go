@@ -183,7 +183,7 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	}
 }
 
-// A follower is a client that counts the statuses it is sent.
+// A follower is a client that counts the statuses that it gets.
 type follower struct {
 	mute
 	told int
@@ -195,7 +195,7 @@ func (c *follower) SessionChanged(status []byte) {
 	c.last = status
 }
 
-// Pi's status line subscribes only once for each connection.
+// Pi's status line subscribes only once for each connection, so a subscription must outlive a replaced database.
 func TestSubscriptionsOutliveTheDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := newStandby(t, dir)

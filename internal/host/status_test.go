@@ -173,8 +173,7 @@ func TestStatusWarnsOfAStoreThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// The database is deleted while the host has it open, and nothing is written. When the file is back, the failure
-// ends.
+// The database is deleted while the host has it open and idle. The status must warn of this until the file is back.
 func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
 	h := newHarness(t)
 	kept := h.store.Path() + ".kept"
@@ -270,8 +269,8 @@ func followed(t testing.TB, h *harness) []*follower {
 	return all
 }
 
-// A client that follows a session gets the status only after the call that works on the session: the status would slow
-// the answer.
+// A subscriber gets a session's status only after the running call has answered. So the status does not delay the
+// answer.
 func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.user("u", "go on")
@@ -295,8 +294,8 @@ func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	}
 }
 
-// Steps can follow each other faster than a person reads. Each subscriber gets a few statuses a second, and the last one
-// shows the last pass.
+// Steps may follow each other faster than a person reads. A subscriber gets a few statuses a second, and the last
+// one.
 func TestSubscribersAreToldAFewTimesASecond(t *testing.T) {
 	const passes = 60
 	h := newHarness(t)

@@ -20,8 +20,8 @@ func (h *harness) completed(text string) string {
 	return r.Text
 }
 
-// Defect D2 (docs/defects.md): answers must keep section signs for the user, for example "§823 BGB". This session has
-// given the tags 1 to 4.
+// Defect D2 (docs/defects.md): answers keep section signs for the user, as in "§823 BGB". The session has tags 1 to
+// 4.
 func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	h := turn(t)
 	for name, begin := range map[string]func(){"in memory": func() {}, "after a restart": h.restart} {
@@ -46,7 +46,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	// A tag of one session is content in another.
+	// A tag of one session is ordinary text in another.
 	r, err := h.host.TextComplete(context.Background(), h, schema.TextCompleteParams{Session: "ses_other", Text: "§1§ x"})
 	if err != nil || r.Text != "§1§ x" {
 		t.Errorf("another session: %q, %v", r.Text, err)

@@ -54,8 +54,8 @@ func (h *harness) wantThinking(when string, want ...string) {
 	}
 }
 
-// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, which the provider then refuses. So
-// the same pass removes that thinking for good. Thinking before the first changed byte stays.
+// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then refuses this
+// thinking. So the same pass removes it for good. Thinking before the first changed byte stays.
 func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -102,8 +102,7 @@ func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	}
 }
 
-// D10: while no host runs, requests are sent unmodified. The answer's thinking is bound to the unmodified request,
-// and not to the host's wire.
+// D10: while no host runs, requests are unmodified. Their answers' thinking is not bound to the host's wire.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -183,8 +182,8 @@ func TestDefectD10ModelSwitchRemovesAllThinking(t *testing.T) {
 	h.wantThinking("after the switch")
 }
 
-// D10: after a restart of the harness, its new shim does not know the last wire. But the old shim has told the host
-// when the answer was complete.
+// D10: after a restart of the harness, its new shim does not know the last wire. But the old shim reported the
+// complete answer to the host, so the answer's thinking must stay.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	for _, told := range []string{"by the event", "by the event to a new host", "by the text", ""} {
 		h := binding(t)
@@ -214,8 +213,8 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer has no usage, and some providers report none at all. The answer's event must bind its
-// thinking, too: a fork or a restart of the harness would otherwise lose it.
+// F15: an aborted answer has no usage, and some providers never report a usage. The answer's event must still bind
+// the answer's thinking. Otherwise, a fork or a restart of the harness would lose the thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)

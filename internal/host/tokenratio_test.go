@@ -30,7 +30,7 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.models.TokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The ratio survives a restart, and gives the size of messages without usage.
+// The host learns the ratio, keeps it over a restart, and uses it to estimate messages without usage.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)
@@ -58,7 +58,7 @@ func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 func TestTokenRatioServesNewSessions(t *testing.T) {
 	h := newHarness(t)
 	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
-	for range 3 { // a ratio counts from this number of samples on
+	for range 3 { // the host uses a ratio only after this number of samples
 		if err := h.host.models.LearnRatio(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	}
 }
 
-// An answer to a request that left without the host says nothing about a wire.
+// If a request was sent without the host's wire, the usage of its answer says nothing about the ratio.
 func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
@@ -108,8 +108,8 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	}
 }
 
-// The history's budgets are in our tokens. If a provider counts more tokens for the same text, less history fits into
-// the window.
+// The budgets of the history are in the host's tokens. If a provider counts more tokens for the same text, less
+// history fits into the window.
 func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 	for _, perToken := range []float64{0, 2} {
 		h := answering(t, good)

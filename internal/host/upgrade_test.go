@@ -14,8 +14,8 @@ import (
 )
 
 // OpenCode 2 continues a session of version 1, with the same ids, times, texts and calls, but in another form. The
-// session keeps its compartments, tags and drops. After a compaction by version 1, or with a marker, the array begins
-// with a summary, which has the id of the prompt there.
+// session keeps its compartments, tags and drops. If messages are hidden by a compaction or a marker, a summary with
+// the id of a prompt takes their place.
 func TestSessionOfOpenCode1GoesOnUnderVersion2(t *testing.T) {
 	for _, hidden := range []int{0, 9} {
 		t.Run(fmt.Sprintf("%d messages are hidden", hidden), func(t *testing.T) {

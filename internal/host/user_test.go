@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// This historian notices a trait even if the host has not asked for one.
+// observing is a historian that notices a trait even if the host has not asked for one.
 func observing(p schema.AgentRunParams) (string, error) {
 	text, err := good(p)
 	start := historiantest.RangeOf(p.Prompt).Start
@@ -45,8 +45,8 @@ func (h *harness) aboutUser() []chronicle.Memory {
 	return all
 }
 
-// After three sessions have shown the trait, it becomes a memory, if the user has consented. New sessions in all
-// projects show the memory, until the user archives it.
+// If the user has consented, a trait that three sessions have shown becomes a memory. New sessions in all projects
+// show the memory, until the user archives it.
 func TestTraitOfTheUserReachesAllProjects(t *testing.T) {
 	h := answering(t, observing)
 	h.config.Dreamer.UserMemories.Enabled = true

@@ -97,7 +97,7 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	first := h.row().OverflowAt
 	h.clock.Advance(time.Second)
 	h.refuse("a9", 80_000)
-	h.restart() // a host that did not get the first report must also count it only once
+	h.restart() // a host that missed the first report must also count the refusal only once
 	h.refuse("a9", 80_000)
 	if got := h.row().OverflowAt; got != first {
 		t.Errorf("the late report moved it from %d to %d", first, got)
@@ -111,9 +111,8 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. That request's size and
-// refusal must not count for the session's prompt. Otherwise, a window of 48k would become 73.5k, and the next
-// request would bust.
+// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. This request says nothing
+// about the session's size: otherwise, a window of 48k would become 73.5k, and the next request would bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -132,7 +131,7 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// After an answer, no space needs to be freed, whatever made the prompt small enough.
+// If the provider answers, the prompt fits, and no space needs to be freed.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -176,7 +175,7 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// If the host replaced such a small window with 128,000 tokens, it would free no space before the refusal.
+// If the host replaced a window of 8,192 tokens with 128,000, it would free no space before the refusal.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -194,7 +193,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// If the clock was ahead, an answer may be dated tomorrow. It must not hide every refusal until tomorrow.
+// If the clock was ahead, an answer may be dated tomorrow. This answer must not hide every refusal until tomorrow.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -246,7 +245,7 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-// A clock that was set back must cause no bust. After a real pause, the session counts as idle.
+// If the clock is set back, the host must not bust the prefix. After a real pause, the session is idle.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -280,8 +279,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt. If the host learned the same window again, the
-// prompt would grow to the refused size once more.
+// P13: the provider counts the maximum answer as a part of the prompt, so the learned window must leave space for it.
+// Otherwise, the prompt would grow to the refused size once more.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
@@ -361,8 +360,8 @@ func (narrow) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.Mod
 	return schema.ModelLimits{ContextTokens: 24_000}, nil
 }
 
-// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. The bug: the
-// status of each session had the window of the connection that answered last, but its passes had their own.
+// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. Once, a
+// session's status had the window of the connection that answered last, and not the window of its passes.
 func TestStatusHasTheWindowOfItsSession(t *testing.T) {
 	h := turn(t)
 	other := narrow{h}

@@ -163,7 +163,7 @@ func TestCancelledWrapUpKeepsItsPublications(t *testing.T) {
 	}
 }
 
-// The next host continues after the last publication.
+// If the host is killed during a wrap-up, the next host continues after the last publication.
 func TestKilledWrapUpGoesOn(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()

@@ -25,7 +25,7 @@ import (
 
 // If OpenCode 2 has taken over a session of version 1, findSessions lists only the copy of version 2.
 func (x *run) findSessions() error {
-	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read counts as missing
+	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read is reported as missing
 	x.sessions = map[string]*rawhistory.Stored{}
 	for _, source := range sources {
 		for i := range source.Sessions {
@@ -79,7 +79,7 @@ func (x *run) takeCompartments() error {
 // Credentials, and characters that could hide a part of the text, must not reach the store.
 func clean(text string) string { return strings.TrimSpace(secret.Redact(format.CleanLines(text))) }
 
-// takeSession takes the first compartments of a session, as long as they fit the session's messages.
+// takeSession takes a session's compartments up to the first one that does not fit the session's messages.
 func (x *run) takeSession(id string, all []summarised) error {
 	left := func(n int, reason string) {
 		if n > 0 {

@@ -43,7 +43,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists views with the name of a table from which an import takes rows. An import reads no view.
+	// Views lists views with the name of a table that an import reads. An import reads no view.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -69,7 +69,7 @@ func (r *Report) Taken() (n int) {
 
 func (r *Report) Text() string {
 	var b strings.Builder
-	others := map[string][]string{} // the tables of which nothing can be taken, by reason
+	others := map[string][]string{} // the tables from which an import takes no rows, by reason
 	for _, t := range r.Tables {
 		if !taken[t.Name] && t.Rows > 0 {
 			reason := reasonFor(t.Name)
@@ -92,7 +92,8 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// If reason is "", the rows count as taken, otherwise as left out for this reason.
+// count adds rows to a table's report. If reason is "", the rows were taken. Otherwise, they were left out for this
+// reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -111,7 +112,7 @@ type run struct {
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// of is the number of rows in the tables from which an import takes rows.
+	// read is the number of rows that were read, and of the number of all rows in the tables of the import.
 	read, of int
 	sessions map[string]*rawhistory.Stored
 	// projects maps the plugin's projects to identities, or to "".
@@ -129,8 +130,8 @@ type step struct {
 	store put
 }
 
-// If ctx ends, Run reports what it has stored so far, and the next run continues from there. The errors are
-// fs.ErrNotExist, and those of plugindb.Read and store.RunImport.
+// If ctx ends, Run reports what it has stored so far, and the next run continues from there. Run returns
+// fs.ErrNotExist, or an error of plugindb.Read or store.RunImport.
 func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	x := run{Importer: i, ctx: ctx, projects: map[string]string{}, report: Report{Database: path, Tables: []Table{}}}
 	err := plugindb.Read(ctx, path, func(db *plugindb.DB) error {
@@ -172,8 +173,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that an import could take. If there is no database, or an import has already taken
-// rows, it returns 0.
+// Found returns the number of rows that an import could take: 0 if there is no database, or rows were imported
+// before.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {

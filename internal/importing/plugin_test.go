@@ -53,7 +53,7 @@ func (m *machine) importer(dir string) *Importer {
 	}
 }
 
-// run also checks that each row is accounted for.
+// run runs the import, and checks that the report counts each row.
 func (m *machine) run(i *Importer) string {
 	m.t.Helper()
 	r, err := i.Run(m.t.Context(), m.plugin.Path)
@@ -102,7 +102,7 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows that can be taken, and one row for each reason why a row cannot be taken.
+// fill writes rows that an import takes, and one row for each reason why an import leaves out a row.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin

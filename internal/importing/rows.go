@@ -38,7 +38,7 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// Even if the import is repeated, a put of once stores the row with this name only once.
+// once wraps a put, so that a repeated import does not store the row with this name again.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)
@@ -53,8 +53,8 @@ func once(name []string, do put) put {
 	}
 }
 
-// oldCategories maps the categories of older versions of the plugin. A memory with isForReview may be no fact about
-// the project, so a person has to decide (memory review).
+// oldCategories maps the categories of older versions of the plugin. If isForReview is set, the memory may not be a
+// fact about the project, so a person has to decide (memory review).
 var oldCategories = map[string]struct {
 	category    string
 	isForReview bool

@@ -55,7 +55,7 @@ func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
 	return cfg
 }
 
-// Commits of a branch that is merged late are older than the newest known commit.
+// If a branch is merged late, its commits are older than the newest commit in the index.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {
@@ -148,7 +148,7 @@ func TestRulesAndDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
-// A host reads a long session in slices, with rests between them.
+// A host reads a long session in slices, with pauses between them.
 func TestSlicesGiveTheSameIndex(t *testing.T) {
 	w := newWorld(t)
 	var all []json.Value
@@ -168,8 +168,7 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 	}
 }
 
-// A commit's message may contain the bytes that end a field or a record. A forged commit could replace any other
-// commit.
+// A commit's message may contain the bytes that end a field or record. A forged commit could replace any other.
 func TestHostileMessageForgesNoCommit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")

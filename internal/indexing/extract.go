@@ -26,14 +26,14 @@ const (
 	maxContext = 300
 )
 
-// maxTime is the year 10000, in Unix ms. A later time counts as unknown.
+// maxTime is the year 10000, in Unix ms. A later time is treated as unknown.
 const maxTime = 253_402_300_800_000
 
 // An extractor turns the messages of one session, in their order, into chunks.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. As context of a chunk,
-	// they let a search for the answer's words find the prompt "yes, do that".
+	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. Each chunk gets them as
+	// context. So a search for an answer's words also finds the prompt "yes, do that" after the answer.
 	prompt, answer string
 }
 
@@ -222,7 +222,7 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// pieces cuts at the end of a paragraph, a line or a word, if such an end is in the second half of a piece.
+// If the second half of a piece contains the end of a paragraph, a line or a word, pieces cuts there.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

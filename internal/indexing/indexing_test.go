@@ -216,7 +216,7 @@ func TestRewrittenSessionIsReadAnew(t *testing.T) {
 	w.want("zebra")
 }
 
-// A crash, another program or a stranger may have left such files.
+// A crash, another program or a stranger may leave files that cannot be read.
 func TestBadSourcesAreNamedAndTheRestIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -259,7 +259,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// The directory of the git project is gone.
+// If the directory of a git project is gone, its sessions keep the project.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -279,8 +279,8 @@ func TestSessionKeepsItsProject(t *testing.T) {
 	}))
 }
 
-// OpenCode 2 keeps its sessions in other tables of the same file. A session that it has taken over from version 1 is
-// read only once.
+// OpenCode 2 keeps its sessions in other tables of the same file. If it has copied a session from version 1, the
+// session is indexed only once.
 func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	for _, isBeta := range []bool{false, true} {
 		w := newWorld(t)
@@ -309,8 +309,8 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	}
 }
 
-// A long session is read in slices, with rests between them. If the rests counted as work, the next session would
-// wait twenty times as long as they took.
+// The keeper reads a long session in slices, with pauses between them. If these pauses counted as work, the keeper
+// would then pause twenty times as long.
 func TestRestsAreNoWork(t *testing.T) {
 	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
 		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)

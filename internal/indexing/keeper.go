@@ -17,16 +17,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Keeper keeps the index up to date with the sessions of a running host. A pass only notes its session, and so does the
-// end of a turn. Soon after, a worker reads the messages from the harness's own store. This store also has the exit status of each command, and the
-// answers that no pass has seen yet.
+// A Keeper keeps the index up to date with the sessions of a running host. After a pass and at the end of a turn, the
+// host only notes the session. Soon after, a worker reads the messages from the harness's own store. This store also
+// has the exit status of each command, and the answers that no pass has seen yet.
 type Keeper struct {
 	Options
 	mu sync.Mutex
 	// isRunning means that a worker reads the waiting sessions.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last logged problem. Otherwise, each pass would log it again.
+	// told is the last logged problem. The keeper does not log it again after each pass.
 	told        string
 	isEmbedding bool
 }
@@ -44,19 +44,19 @@ type Options struct {
 	// Embeddings may be nil.
 	Embeddings *embedding.Source
 	Log        *slog.Logger
-	// After is how long the index waits after a note. 0 means two seconds.
+	// After is how long the keeper waits after a call of Note. 0 means two seconds.
 	After time.Duration
 }
 
-// Directly after a pass, the harness needs the machine. A later read also finds the messages of several passes at
-// once.
+// afterPass delays a read, because the harness needs the processor directly after a pass. A later read also finds the
+// messages of several passes at once.
 const afterPass = 2 * time.Second
 
-// For each second of work, the worker rests for KeepShare seconds, so it uses about a twentieth of the time. The
-// indexer rests after each transaction, the keeper after each session for the rest of that time.
+// For each second of work, the worker pauses for KeepShare seconds, so it uses about a twentieth of the time. The
+// indexer pauses after each transaction. After each session, the keeper adds the pause that is still missing.
 const KeepShare = 20
 
-// took is the time for a session, including its rests. rested is the time of these rests.
+// took is the time for a session, including the indexer's pauses. rested is the sum of these pauses.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }
@@ -72,7 +72,7 @@ func (k *Keeper) Feature() pass.Feature {
 	return pass.Feature{Done: func(_ context.Context, ps *pass.Pass) { k.Note(ps.Session, ps.Config) }}
 }
 
-// Note notes that a session may have new messages. The caller holds the session's lock.
+// Note records that a session may have new messages. The caller holds the session's lock.
 func (k *Keeper) Note(s *session.Session, cfg schema.Config) {
 	if k.Dir == "" || k.Sessions.RawHistory == nil {
 		return
@@ -121,7 +121,7 @@ func (k *Keeper) next() (key store.Key, p place, ok bool) {
 	return key, p, false
 }
 
-// rested is the sum of the indexer's rests.
+// rested is the sum of the indexer's pauses.
 func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.Duration, err error) {
 	s := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: p.directory}
 	compartments, _, err := k.Sessions.Store.History.Compartments(ctx, key)

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// KnownIn returns a function that adds ordinals and typed lines from the database in dir to a session.
+// KnownIn returns a function that adds to a session the ordinals and the typed lines that the database in dir has.
 func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 	var known map[store.Key]bool
 	return func(ctx context.Context, s *rawhistory.Session) {

@@ -58,7 +58,7 @@ func fill(t *testing.T, home string) {
 	}
 }
 
-// The interrupted runs may end at any point. A complete run follows.
+// Runs may be interrupted at any point. After a complete run, the index must be as without interruptions.
 func TestInterruptedIndexingChangesNothingInTheEnd(t *testing.T) {
 	whole := newWorld(t)
 	fill(t, whole.home)

@@ -15,9 +15,8 @@ type Progress struct {
 	Commits      int
 }
 
-// Run reads all sessions on this machine, and deletes from the index the sessions that no longer exist. If a file or
-// session cannot be read, Run calls failed and continues with the next. Run ends early only if ctx ends or the index
-// cannot be written.
+// Run reads all sessions on this machine, and deletes sessions that no longer exist from the index. If it cannot read
+// a file or session, it calls failed and continues. It ends early only if ctx ends or the index cannot be written.
 func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
 	sources, err := x.Reader.List(ctx, failed)
 	if err != nil {

@@ -24,7 +24,7 @@ type Indexer struct {
 	// Known adds ordinals and typed lines from the store to a session, and may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
-	// After each batch, the indexer rests for Share times as long as the batch took.
+	// After each batch, the indexer pauses for Share times as long as the batch took.
 	Share  int
 	rested time.Duration
 
@@ -45,12 +45,12 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	}
 }
 
-// Another process waits only for one batch, and a cancelled run has lost little.
+// batchMessages bounds a transaction, so another process waits only briefly, and a cancelled run loses little.
 const batchMessages = 500
 
 const sliceMessages = 200
 
-// A model may have continued the last messages of the previous run, so a run reads them again.
+// A run reads the newest messages of the previous run again, because a model may have continued them.
 const again = 4
 
 // Session reads the messages that the index lacks, and returns their number. It replaces changed messages, and
@@ -103,14 +103,14 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 
 var errRewritten = errors.New("the session was rewritten")
 
-// Reading and decoding takes about as long as writing, so both run at the same time. The channel between them bounds
-// the memory.
+// read decodes in one goroutine while another one writes, because both take about as long. A channel bounds the
+// memory.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	batches, done := make(chan []rawhistory.Message), make(chan error, 1)
 	start, end := w.next, math.MaxInt
-	restsInside := !stored.IsInDatabase() // a second read of a file would begin at its first byte again, so one read does all, with rests inside
+	restsInside := !stored.IsInDatabase() // a second read of a file would begin at its first byte again, so one read does all, with pauses inside
 	if x.Share > 0 && !restsInside {
 		end = start + sliceMessages - 1 // a read is short, because a harness cannot shorten the write-ahead log of its database during the read
 	}
@@ -171,7 +171,7 @@ type writer struct {
 	project   string
 	state     index.State
 	extractor extractor
-	// isChecked means that the earlier run's newest message still has the same ordinal.
+	// isChecked means that the previous run's newest message still has the same ordinal.
 	isChecked bool
 	// isCut means that the last read ended before the end of the session.
 	next  int

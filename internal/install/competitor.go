@@ -15,12 +15,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages, and so destroys the prefix that ours has cached.
+// A competitor is a plugin that rewrites the same messages, so that no request continues the cached prefix.
 type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// Every copy of the competitor contains one of the mentions, whatever its path is.
+	// Each copy of the competitor contains one of the mentions, even under another name.
 	mentions []string
 	// problem is a sentence with %s for the plugin.
 	problem string
@@ -66,10 +66,10 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 // named after projects or people.
 const namedDirectories = 2
 
-// If another package's package.json was found above the plugin, hasPackage is true. Then only the plugin's own name
-// counts, because a plugin may mention another one.
+// matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
+// another name. Its code may then mention the competitor, so only the name of its file is compared.
 func (c competitor) matches(path string, hasPackage bool) bool {
-	if _, err := os.Stat(path); err != nil { // the harness cannot load such a plugin either
+	if _, err := os.Stat(path); err != nil { // the harness cannot load a missing plugin
 		return false
 	}
 	if c.file.MatchString(filepath.Base(path)) {
@@ -94,8 +94,8 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// For a path, the name is in the plugin's package.json. If there is no such name, pluginName returns the path, and
-// isNamed is false.
+// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no name, it
+// returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -143,7 +143,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 			}
 			for _, e := range entries[:min(len(entries), maxPlugins)] {
 				path := filepath.Join(dir, sub, e.Name())
-				// Only the path within the directory counts, because the project may have any name.
+				// Only the path within the directory is compared, because the project may have any name.
 				if c := p.discovered(path, e.Name()); c != nil {
 					found = append(found, Conflict{
 						Where:   path,
@@ -159,7 +159,7 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// The entry may be a link to a checkout, and may have any name.
+// A plugin's entry in the directory may be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -196,7 +196,7 @@ func discoveredFolder(path, name string) *competitor {
 	return nil
 }
 
-// Conflicts finds everything in the configurations at a place that cannot work together with magicctx.
+// Conflicts returns the settings and plugins at a place that cannot work together with magicctx.
 func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	target, err := p.target()
 	if err != nil {

@@ -25,8 +25,8 @@ type Conflict struct {
 // A ConflictError says why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of that
-	// configuration. Otherwise, it is empty.
+	// If an earlier installation has switched off the harness's own compaction, CompactionOff is the path of the
+	// edited configuration. Otherwise, it is empty.
 	Harness, CompactionOff string
 }
 
@@ -69,7 +69,7 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// The harness merges some files over the file that an installation edits. They may switch compaction on.
+// The harness merges some files over the edited file. compactionConflicts reports those that switch compaction on.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {
@@ -142,7 +142,7 @@ func (c configuration) entries() (all []entry) {
 	return all
 }
 
-// An installation edits only one list. Users may have added our plugin to another one.
+// loadedByHand returns entries of our plugin that users have added to lists which an installation does not edit.
 func (c configuration) loadedByHand() (found []entry) {
 	for _, e := range c.entries() {
 		if e.list != c.Harness.List && c.isShim(e.spec) {

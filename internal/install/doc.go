@@ -7,8 +7,8 @@
 //	installed/<hash of its path>.backup   the file as it would be without us
 //	installed/<hash of its path>.json     our changes, and hashes of the result and the backup
 //
-// They are in the data directory, because a repository could ship forged ones. The package edits a project's file only
-// if no link on its path leads out of the project.
+// The two files are in the data directory, because a repository could contain forged files. The package edits a
+// project's file only if no link on its path leads out of the project.
 //
 // A removal restores the backup if the file still has the hash of the result. OpenCode also edits its configuration (it
 // adds "$schema"), so the hash often differs. Then the removal undoes only our changes.

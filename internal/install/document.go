@@ -15,7 +15,7 @@ type configuration struct {
 	Place
 }
 
-// Some harnesses read less than JSONC, so parseStrictly refuses what the harness cannot read.
+// Some harnesses read no comments or trailing commas, so parseStrictly refuses a file that the harness cannot read.
 func (p Place) parseStrictly(file string, content []byte) (configuration, error) {
 	d, err := jsonc.ParseDocument(file, content)
 	if err != nil || !p.Harness.isStrict || d.Tree.IsStandard() {

@@ -52,8 +52,7 @@ func (c configuration) former(spec string) (former, error) {
 }
 
 // enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of
-// an earlier installation, if any. If replace accepts an entry of the shim with another spec, the new spec replaces
-// that entry.
+// an earlier installation, or "". If replace accepts an entry with another spec, spec replaces the entry.
 func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -89,8 +88,7 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 	return nil
 }
 
-// disable undoes enable in a document that was edited later. If the author has changed a value again, the value
-// stays.
+// disable undoes enable in a document that was edited later. It keeps a value that the author has changed again.
 func (c configuration) disable(spec string, f former) error {
 	plugins, err := c.plugins()
 	if err != nil {

@@ -20,12 +20,12 @@ type Harness struct {
 	List    string
 	Package string
 
-	// The harness merges each of these files in a directory over the one before.
+	// The harness reads these files of a directory in this order. A later file overrides an earlier one.
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
-	// panelFiles and newPanelFile are files and newFile for the list from which the harness's screen loads the panel.
-	// If the harness loads the panel together with the plugin, they are empty.
+	// panelFiles and newPanelFile are like files and newFile, for the list from which the harness's screen loads the
+	// panel. If the harness loads the panel together with the plugin, both are empty.
 	panelFiles   []string
 	newPanelFile string
 	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
@@ -34,12 +34,12 @@ type Harness struct {
 	// The preferred directory is first.
 	userDirectories func(Place) []string
 	noUserDirectory error
-	// variable names an environment variable with the path of one more configuration, and panelVariable one for the
-	// screen.
+	// variable names an environment variable with the path of one more configuration, and panelVariable one with the
+	// path of the screen's configuration.
 	variable, panelVariable string
 	projectDirectories      func(project string) []string
-	// inForce returns the configurations at a place, each merged over the ones before. dirs are directories in which
-	// the harness and its plugins look for more files.
+	// inForce returns the configurations at a place, in the order in which the harness merges them. dirs are
+	// directories in which the harness and its plugins look for more files.
 	inForce func(Place) (files, dirs []string)
 
 	// specOf returns the value that names the plugin in an entry, or nil.
@@ -80,7 +80,6 @@ func IDs() (ids []schema.Harness) {
 	return ids
 }
 
-// HarnessOf returns nil if there is no harness with that id.
 func HarnessOf(id schema.Harness) *Harness {
 	for _, h := range Harnesses {
 		if h.ID == id {

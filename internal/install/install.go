@@ -20,8 +20,8 @@ type Options struct {
 	Shim   Shim
 }
 
-// Install plans to add the shim to a harness's configuration. If a person has to solve a problem first, the error is
-// a *ConflictError.
+// Install plans to add the shim to a configuration. If a person must solve a problem first, it returns a
+// *ConflictError.
 func Install(ctx context.Context, o Options) (*Plan, error) {
 	p, d, err := begin(o.Place)
 	if err != nil {
@@ -74,7 +74,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	after := d.Bytes()
 	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
 		p.After = p.Before
-		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or another version is there
+		if len(o.loadersAmong(files)) > 0 && usesShim { // the loader was deleted, or is of another version
 			renewed := *earlier
 			renewed.recordLoader(p, earlier)
 			p.record = &renewed
@@ -145,8 +145,7 @@ func (p Place) newDirectory(file string, earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// If a loader came with the repository, an uninstallation must leave it, so recordLoader records only files that the
-// plan writes.
+// recordLoader records only files that the plan writes. An uninstallation leaves a loader that a repository contains.
 func (r *record) recordLoader(p *Plan, earlier *record) {
 	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
 	for _, f := range p.place().loadersAmong(p.files) {

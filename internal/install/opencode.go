@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode's own compaction would summarise history that this program manages. Only the configuration can prevent
-// that, so an installation switches compaction off.
+// OpenCode's own compaction would summarise history that this program manages. A plugin cannot prevent the
+// compaction, so an installation switches it off in the configuration.
 //
 // Both versions read the list "plugin" and the switch compaction.auto, and load a directory with an index.js (tested
 // with 1.18.33 and a beta of version 2; the source of 2.0.26 was only read). Version 2 also reads the list "plugins".
@@ -27,8 +27,9 @@ var OpenCode = &Harness{
 	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// Without a tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json. OpenCode
-	// 2 takes over plugins in tui.json, but cannot load a single file. So the new list is in tui.jsonc.
+	// If there is no tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json.
+	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file. So a new list is in
+	// tui.jsonc.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
@@ -109,7 +110,7 @@ func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return entry
 }
 
-// The result for "@magicctx/opencode@1.2.3" is "@magicctx/opencode". For paths and URLs, ok is false.
+// For "@magicctx/opencode@1.2.3", openCodeNameOf returns "@magicctx/opencode". For paths and URLs, ok is false.
 func openCodeNameOf(spec string) (string, bool) {
 	if openCodeIsPath(spec) || strings.Contains(spec, "://") {
 		return "", false

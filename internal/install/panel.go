@@ -16,8 +16,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel plans that the harness's screen loads the panel of the plugin that entry names. The plugin works without
-// the panel, so a problem is only a note.
+// addPanel adds to the plan that the harness's screen loads the plugin's panel. The plugin works without the panel,
+// so addPanel reports a problem only as a note.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {

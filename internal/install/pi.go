@@ -48,7 +48,7 @@ func piUserDirectories(p Place) []string {
 	return []string{filepath.Join(p.home(), ".pi", "agent")}
 }
 
-// Pi joins the lists of packages of both files.
+// Pi loads the packages in both files.
 func piInForce(p Place) (files, dirs []string) {
 	dirs = piUserDirectories(p)
 	if p.Project != "" {

@@ -52,8 +52,7 @@ func (p Place) expandHome(path string) string {
 	return filepath.Join(p.home(), rest)
 }
 
-// target returns the first existing configuration in the directories of the place, or a new one in the first
-// directory.
+// target returns the first existing configuration in the place's directories, or a new one in the first directory.
 func (p Place) target() (file string, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -73,7 +72,7 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// The harness merges each file over the one before.
+// The harness merges each of the returned files over the previous one.
 func (p Place) configurations(dir string) (files []string) {
 	for _, name := range p.Harness.files {
 		files = append(files, filepath.Join(dir, name))

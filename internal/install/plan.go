@@ -27,7 +27,7 @@ type Plan struct {
 	Settings *Settings
 	Notes    []string
 
-	panel  *Plan   // the change of the list of plugins for the harness's screen, nil for none
+	panel  *Plan   // the change to the list of plugins that the harness's screen loads, or nil
 	record *record // an installation writes it, a removal deletes it
 	vault  vault
 	remove bool
@@ -134,7 +134,7 @@ func (p *Plan) IsEmpty() bool {
 	return p.record == nil && len(p.files) == 0 && (p.panel == nil || p.panel.IsEmpty())
 }
 
-// A project's directory may hold links, and the user has agreed to a change of the project only.
+// If a link leads out of the project, newPlan returns an error: the user has agreed to a change of the project only.
 func (p Place) newPlan(file string) (*Plan, error) {
 	v, err := p.vault(file)
 	if err != nil {
@@ -210,7 +210,7 @@ func (p *Plan) apply() error {
 		}
 		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
 	}
-	// A record without its edit does no harm, but an edit without its record cannot be undone.
+	// The record is written before the edit, because an edit without its record cannot be undone.
 	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err
 	}

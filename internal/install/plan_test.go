@@ -77,7 +77,7 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// The file is edited, and magicctx installed again. The new backup must not contain our changes.
+// If the file is edited, and magicctx is installed again, the new backup must not contain our changes.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -148,8 +148,7 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same settings file of a project. A second file would hide the first, or would have no
-// effect.
+// All harnesses read the same settings file of a project. A second file would hide the first, or have no effect.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {
@@ -244,7 +243,7 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// Somebody saves the file while the program waits for an answer.
+// Somebody saves the file while the program waits for the user's answer.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{
 		"edit": func(_ *home, file string) error { return os.WriteFile(file, []byte("{ }"), 0o644) },
@@ -466,7 +465,7 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The next installation recognises the chosen plugin, whose name is unknown, by its record.
+// The user has chosen a plugin with an unknown name. The next installation recognises the plugin by its record.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -81,7 +81,7 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// A removal cannot know which white space of an empty container to restore, so there is none.
+// container writes no white space into an empty object or list, because a removal could not restore it.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
 	lines := rapid.Bool().Draw(w.t, "in lines")

@@ -72,7 +72,7 @@ func (p Place) settingsCandidates() (files []string) {
 
 func (p Place) schemaFile() string { return filepath.Join(p.DataDir, "magicctx.schema.json") }
 
-// A settings file that has appeared after the plan stays.
+// If a settings file has appeared after the plan, write does not overwrite it.
 func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)

@@ -20,10 +20,10 @@ import (
 
 type Shim struct {
 	Bundle []byte
-	// A Loader in a project loads the bundle from the data directory of the user who runs it.
+	// Loader is a file for a project. It loads the bundle from the data directory of the user who runs it.
 	Loader []byte
 	// Terminal is the part of the plugin for OpenCode's terminal interface, and nil for other harnesses. OpenCode 2
-	// finds its file in the shim's directory.
+	// looks for this file in the shim's directory.
 	Terminal, TerminalLoader []byte
 	// Host is an absolute path.
 	Host string
@@ -37,8 +37,7 @@ const (
 	hostRecord   = "host.json"
 )
 
-// The plugin reads the host record before each start of a host. So a new installation also repairs a harness that is
-// already running.
+// The plugin reads the host record before each start of a host, so a new installation also repairs a running harness.
 type hostOf struct {
 	Host string `json:"host"`
 }
@@ -121,7 +120,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	return files, spec, nil
 }
 
-// A directory of the project may be a link that leads out of the project.
+// loaderFile refuses a directory that is a link, because the link may lead out of the project.
 func (p Place) loaderFile() (string, error) {
 	project, err := regular.RealPath(p.Project)
 	if err != nil {
@@ -149,7 +148,7 @@ func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	return found
 }
 
-// An existing file in place of the loader may be the work of the repository's author.
+// If the loader's path has a file that no installation wrote, the file may be the work of the repository's author.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	for _, f := range p.loadersAmong(files) {
 		if slices.Contains(earlier.ownLoaders(p), f.path) {
@@ -213,8 +212,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// If executable is in a cache, the shim starts a copy in the data directory. invoked is the path by which the program
-// was started. It may be a link that stays after an update, so UseHost prefers it if it leads to the same file.
+// UseHost chooses the program that the shim starts. If executable is in a cache, UseHost chooses a copy in the data
+// directory. If invoked, the path by which the program was started, leads to executable, UseHost chooses invoked,
+// because a link stays valid after an update.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()
@@ -255,7 +255,7 @@ type ShimProblem struct {
 	Program string
 }
 
-// s is the shim that this program would install. If no installation uses the data directory's shim, there are no
+// ShimProblems compares the installed shim with s, the shim of this program. If none is installed, it finds no
 // problems.
 func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	bundle, err := readOwn(p.shimFile(bundleName))

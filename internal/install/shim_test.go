@@ -21,8 +21,7 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs each of
-// them.
+// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs them all.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -143,8 +142,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An older release has installed no loader for the terminal interface. A new installation adds it, but replaces no
-// file of the repository.
+// An older release installed no loader for the terminal. A new installation adds it, but replaces no file of the
+// repository.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -302,7 +301,7 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A link to the program stays after an update.
+// A link to the program is still valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")

@@ -17,18 +17,16 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// List is the name of the list that holds the entry. If another list has a second entry of ours, Again is its
-	// position.
+	// List is the name of the entry's list. If another list has a second entry of ours, Again is its position.
 	List, Again string
-	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the shim that the loader
-	// loads.
+	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the loaded shim.
 	Path string
 	// Loader is the path of the project's loader, if the entry names it.
 	Loader string
 }
 
-// A version of the harness may not load the plugin from its entry, or load it twice. If an installation solves the
-// problem, remedy is empty.
+// Problem reports that a version of the harness does not load the plugin from its entry, or loads it twice. If an
+// installation solves the problem, remedy is empty.
 func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	switch {
 	case !h.loadsDirectories || f.Spec == "":
@@ -45,7 +43,7 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 }
 
 // ForeignPlugin returns the file that the harness runs instead of the plugin or loader in s. The file may be another
-// version, or the work of a repository's author. Otherwise, and for an npm package, the path is empty.
+// version, or the work of a repository's author. If there is no such file, or for an npm package, file is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -71,7 +69,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 	return ours.path, nil
 }
 
-// FindPlugin returns the entry that loads the shim, whoever wrote it, or nil.
+// FindPlugin returns the entry that loads the shim, or nil. The user may have written the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	again := "" // the position of an entry of ours in a list that an installation does not edit
@@ -91,7 +89,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
-		installed := "" // the spec in the record of an installation, if the user chose the path
+		installed := "" // the spec in the record of the installation; it identifies an entry with a path that the user chose
 		if v, err := p.vault(file); err == nil {
 			if r, err := v.readRecord(); err == nil && r != nil {
 				installed = r.Spec
@@ -128,7 +126,7 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// From a directory that an installation has made, a harness loads the script in it. Other paths stay the same.
+// If path is a directory that an installation has made, scriptAt returns the script in it, otherwise path itself.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {

@@ -82,7 +82,7 @@ func TestCompactionIsRestoredAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// An earlier installation has switched compaction off, and a later one finds a conflict.
+// If an earlier installation has switched compaction off, a conflict's message offers doctor --fix.
 func TestConflictOffersCompaction(t *testing.T) {
 	h := newHome(t)
 	apply(t, h.install())

@@ -30,7 +30,7 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// Settings of the user or of another harness may stay, and name the schema.
+		// Settings files of the user or of another harness may stay, and name the schema.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -71,8 +71,7 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// If no installation has edited a configuration of the place, r is nil. Otherwise, file is that configuration, and r
-// its record.
+// file is a configuration that an installation has edited, and r is its record. If there is none, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -122,7 +121,7 @@ func (p *Plan) ownsSettings() bool {
 	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
 }
 
-// Files with other content than we wrote are not ours.
+// ownLoaders leaves out a file that has changed since the installation.
 func (r *record) ownLoaders(p Place) (files []string) {
 	if p.wrote(r.Loader, r.LoaderHash) {
 		files = append(files, r.Loader)
@@ -133,7 +132,8 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// If a link above the file now leads out of the project, the file is somebody else's.
+// wrote reports whether file still has the content that an installation wrote. If a link now leads out of the
+// project, the file belongs to somebody else.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false

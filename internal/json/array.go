@@ -6,9 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements are raw, and alias the document after Unmarshal. A []Value would copy an
-// array of messages twice, once as a whole and once in parts. A stream reuses its buffer, so an Array must not be
-// read from a stream.
+// An Array is a JSON array whose elements stay raw and share the document's memory. A []Value would copy an array of
+// messages twice, as a whole and in parts. A stream reuses its buffer, so no Array may be read from it.
 type Array []Value
 
 // UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.

@@ -7,12 +7,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Unmarshal copies a Value; the elements of an Array and the Members of a value alias the document.
+// Unmarshal copies a Value. The elements of an Array and the Members of a value share the memory of the document.
 type Value = jsontext.Value
 
-// untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings,
-// JSON v2 would rewrite escapes. Without AllowInvalidUTF8, one lone surrogate
-// would fail a whole pass.
+// untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.
+// Without AllowInvalidUTF8, one lone surrogate would fail a whole pass.
 var untouched = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 	jsontext.AllowDuplicateNames(true),

@@ -10,9 +10,9 @@ var errNoMembers = errors.New("neither an object nor an array")
 var errMalformed = errors.New("malformed value")
 
 // Members splits an object or array into its members, one level deep and in order. For an array, names is nil. The
-// members alias v, which must be valid, compact JSON, for example from JSON.stringify. Members only looks for the
-// ends of values, several times faster than a validating decoder. The speed matters, because an array of messages is
-// split at every level of every message.
+// members share the memory of v, which must be valid, compact JSON, for example from JSON.stringify. Members only
+// looks for the ends of values, which is several times faster than a validating decoder. The speed matters, because
+// the host splits every level of every message.
 func Members(v Value) (names []string, members []Value, err error) {
 	v = Value(bytes.TrimSpace(v))
 	if len(v) < 2 || v[0] != '{' && v[0] != '[' {

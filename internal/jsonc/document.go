@@ -86,7 +86,7 @@ func (d *Document) positionAt(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", d.File, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// If a name occurs twice, the last member counts, as in JavaScript.
+// If a name occurs twice, Member returns the last member, as JavaScript does.
 func Member(obj *hujson.Object, name string) *hujson.ObjectMember {
 	for i := len(obj.Members) - 1; i >= 0; i-- {
 		if isNamed(obj.Members[i], name) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Set gives the key at a path its value, which is JSONC. Missing objects on the path are added.
+// Set sets the key at a path to the JSONC value in text. It adds missing objects on the path.
 func (d *Document) Set(path []string, text string) error {
 	parsed, err := Parse([]byte(text + "\n")) // a comment needs a line break
 	if err != nil {
@@ -79,7 +79,7 @@ func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, repla
 	}
 }
 
-// Add follows the author's style. depth is 0 for the root, 1 for an object in it, and so on.
+// Add adds a member in the author's style. depth is 0 for the root, 1 for an object in it, and so on.
 func (d *Document) Add(object *hujson.Object, depth int, name string, value hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	c := members{object}
@@ -105,8 +105,7 @@ func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	list.Elements = append(list.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// NewObject returns, for example, {"auto": false, "prune": false}. depth is the depth of the object to which a caller
-// adds it.
+// NewObject returns, for example, {"auto": false, "prune": false}. depth is the depth of the object around it.
 func (d *Document) NewObject(depth int, value hujson.ValueTrimmed, names ...string) *hujson.Object {
 	l := layoutOf(d)
 	lead, separator, end := l.padding, l.gap, l.padding

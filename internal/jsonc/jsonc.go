@@ -47,8 +47,8 @@ func isDeep(data []byte) bool {
 	return false
 }
 
-// commentLen leaves out the line break or the "*/" that ends the comment. Without a comment at the start of data, it
-// returns 0. An unclosed comment reaches to the end of data.
+// commentLen returns the length of the comment at the start of data, or 0. The length leaves out the line break or
+// the "*/" at the comment's end. An unclosed comment reaches to the end of data.
 func commentLen(data []byte) int {
 	end := "\n"
 	switch {

@@ -10,11 +10,10 @@ import (
 
 type children interface {
 	len() int
-	// lead is the white space and comments before child i, or before the closing bracket if i is the number of
-	// children.
+	// lead(i) is the white space and comments before child i. After the last child, it is before the closing bracket.
 	lead(i int) *hujson.Extra
-	// tail is the white space and comments between child i and its comma. If the last child's tail is not nil, there
-	// is a trailing comma.
+	// tail(i) is the white space and comments between child i and its comma. If the last child's tail is not nil, the
+	// child has a comma.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -45,12 +44,12 @@ func (e elements) lead(i int) *hujson.Extra {
 
 type layout struct {
 	newline string
-	// indent is the indentation of the root's members, unless the document has only one line.
+	// If the document has several lines, indent is the indentation of the root's members.
 	indent    string
 	multiline bool
 	colon     string // follows a colon
 	gap       string // follows a comma within one line
-	padding   string // stands inside the brackets of a container in one line
+	padding   string // is written inside the brackets of an object or list in one line
 }
 
 func layoutOf(d *Document) layout {
@@ -97,8 +96,7 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo prepares the end of c, which is not empty, for one more child. The results go before and after the value
-// of the new child.
+// appendTo prepares the end of c, which is not empty, for a new child. The results go before and after its value.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
@@ -156,14 +154,13 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// If a child is removed, join returns what stays of lead, before the child, and next, after the child. join undoes
-// appendTo.
+// Before a child is removed, join merges the white space and comments before and after it. join undoes appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))
 	switch {
 	case hasComment(first):
-		// A comment in the child's line moves to the child's place.
+		// A comment in the line of the removed child stays, in the child's place.
 		return append(slices.Clone(lead), bytes.TrimLeft(next, " \t")...)
 	case bytes.HasSuffix(comments, []byte("\n")):
 		next = bytes.TrimPrefix(bytes.TrimPrefix(next, []byte("\r")), []byte("\n"))

@@ -8,8 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// The decoder would refuse a whole file because of a number that no float64 can hold, such as 1e400. BoundNumbers
-// replaces such a number with the largest float64, so that only its key gets a warning.
+// If no float64 can hold a number, such as 1e400, the decoder would refuse the whole file. BoundNumbers replaces the
+// number with the largest float64, so that only its key gets a warning.
 func BoundNumbers(document *hujson.Value) {
 	for v := range document.All() {
 		literal, ok := v.Value.(hujson.Literal)

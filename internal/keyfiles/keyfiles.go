@@ -54,7 +54,7 @@ type Question struct {
 	IndexDir           string
 	// A key file was read by at least MinReads sessions.
 	MinReads int
-	// Shown are files that the answer describes even if they are no key files.
+	// Shown lists more files that the answer describes, even if they are no key files.
 	Shown []string
 }
 
@@ -181,7 +181,7 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place is a session's directory, as its calls name it and without links, and the root of its repository.
+// A place is a session's directory, as its calls name it and without links (resolved), and its repository's root.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {
@@ -208,7 +208,7 @@ func (in place) path(named string) string {
 	return filepath.ToSlash(below)
 }
 
-// Source files of libraries, and paths with invisible characters, are not plain.
+// isPlain rejects source files of libraries, and paths with invisible characters.
 func isPlain(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if strings.HasPrefix(segment, ".") || segment == "node_modules" || segment == "vendor" {

@@ -92,7 +92,7 @@ func (b *bench) expect(what, want string, shown ...string) {
 	}
 }
 
-// A call may name a file by its absolute path, and a worktree counts with its repository.
+// A call may name a file by its absolute path. A call in a worktree counts for the repository of the worktree.
 func TestMostReadFilesComeFirst(t *testing.T) {
 	b := newBench(t)
 	b.expect("without an index", "")

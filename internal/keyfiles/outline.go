@@ -17,8 +17,8 @@ const (
 )
 
 // languages has the outliner of each file extension. Go's own library has a parser for Go. For other languages, there
-// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. But their declarations
-// begin a line, so a pattern finds them.
+// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. In these languages, a
+// declaration begins a line, so a pattern finds it.
 var languages = map[string]func([]byte) []string{
 	".go": ofGo,
 	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
@@ -41,10 +41,10 @@ var (
 // A line that begins with a word such as if or return declares nothing.
 var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
 
-// An outline shows the first group of value, which ends before the declared value.
+// An outline shows only the first group of value, which has the declaration, and not the declared value.
 var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
 
-// lines keeps each line that a pattern finds, without the body that begins in the line.
+// lines returns an outliner. It keeps each line that pattern matches, without the body that begins in the line.
 func lines(pattern *regexp.Regexp) func([]byte) []string {
 	return func(source []byte) (kept []string) {
 		for line := range strings.Lines(string(source)) {
@@ -105,7 +105,7 @@ func ofType(s *ast.TypeSpec, text func(from, to token.Pos) string) string {
 	return text(s.Pos(), s.End())
 }
 
-// joined removes credentials. If a file declares nothing, the result is empty.
+// joined joins the lines of an outline, and removes credentials. If there are no lines, the result is empty.
 func joined(all []string) string {
 	more := ""
 	if n := len(all) - maxLines; n > 0 {

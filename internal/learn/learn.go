@@ -50,7 +50,7 @@ func (l *Learner) Feature() pass.Feature {
 				*regrets.Of(ps.Session) = regret{}
 			}
 			*pauses.Of(ps.Session) = l.pauseBefore(ps)
-			if ps.SystemChanged { // such a prompt cannot have been read from the provider's cache
+			if ps.SystemChanged { // the provider cannot have cached a changed prompt
 				*pauses.Of(ps.Session) = nil
 			}
 			if ps.Wire.Bust {
@@ -60,6 +60,6 @@ func (l *Learner) Feature() pass.Feature {
 	}
 }
 
-// The harness has changed the system prompt after the session's newest pass. The provider cannot have cached the
-// changed prompt, so PromptChanged forgets the pause before that pass.
+// If the harness changes the system prompt after a pass, the provider cannot have cached the new prompt. So a missing
+// cache read proves nothing, and PromptChanged forgets the pause before the pass.
 func PromptChanged(s *session.Session) { *pauses.Of(s) = nil }

@@ -11,28 +11,29 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A pause is the idle time before a pass, with the cache read that the provider should report if the prefix is alive.
+// A pause is the time between a session's last request and a pass. If the provider still reads the prefix from its
+// cache after the pause, the prefix has lived that long.
 type pause struct {
 	model           schema.Model
 	npm             string
 	atLeast, atMost time.Duration
-	// shared is the size before the first message, for example the system prompt, which other sessions also keep
-	// cached. kept is the size of the messages that are unchanged since the last request.
+	// shared is the size, in tokens, of the part before the first message, for example the system prompt. Other
+	// sessions may keep this part cached. kept is the size of the messages that are unchanged since the last request.
 	shared, kept int
-	// isWhole means that kept covers the whole last wire. Then a miss proves that the prefix was too old, because the
-	// provider has reported cache reads before and its look-back reaches the prefix.
+	// isWhole means that kept covers the whole last wire, and that the provider reports cache reads and looks back
+	// far enough to find the prefix. Only then does a miss prove that the prefix was too old.
 	isWhole bool
 }
 
-// After the pass's usage is known, or if it would prove nothing, the pause is nil.
+// A session's pause is nil after the usage of the pass is known, or if this usage would prove nothing.
 var pauses = session.NewSlot[*pause]()
 
-// minRepeatedTokens is the least number of message tokens that a prompt must repeat so that its usage proves
-// anything. The size of the shared part is only an estimate, so a smaller read may be of the shared part alone.
+// If a prompt repeats fewer than minRepeatedTokens of the messages, its usage proves nothing. The size of the shared
+// part is only an estimate, so a small read may be of the shared part alone.
 const minRepeatedTokens = 1024
 
-// If the pass's usage will prove nothing, pauseBefore returns nil. The caller calls it before the pass updates the
-// session.
+// pauseBefore returns the pause before a pass, or nil if the pass's usage will prove nothing. It must be called
+// before the pass updates the session.
 func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	pipe, w := ps.Session.Pipe, ps.Wire
 	usage, completed, ok := pipe.Answer()
@@ -56,9 +57,9 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	}
 }
 
-// NotePause compares, once per pass, the usage of the newest pass with the predicted cache read. If three quarters of
-// the messages' tokens were read, the messages count as read; below a quarter, as missed. Anything between proves
-// nothing. The margins are wide because providers count tokens with other vocabularies than ours.
+// NotePause compares the newest pass's usage with its pause. If at least three quarters of the messages' tokens were
+// read from the cache, the prefix was alive. At most a quarter means that it was gone. Anything between proves
+// nothing: the margins are wide, because providers count tokens in other ways than the host.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

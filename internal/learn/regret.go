@@ -28,8 +28,7 @@ type regret struct {
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects removed content that the new messages read again. If the database is busy, a later pass stores
-// these facts.
+// noteRereads collects removed content that new messages read again. If the database is busy, a later pass stores it.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {
@@ -67,8 +66,7 @@ func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 	return rows
 }
 
-// The returned function asks the store only once. If the model reads removed content again, or the project changes,
-// the function asks once more.
+// The returned function asks the store once, and again if the model reads removed content, or the project changes.
 func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)

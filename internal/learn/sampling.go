@@ -7,10 +7,10 @@ import (
 )
 
 type sampling struct {
-	// from is the key of the older of the two compared answers, or "" before the first answer.
+	// learnRatio compares two answers. from is the key of the older one, or "" before the first answer.
 	from string
-	// answered is the newest answer at the last bust. Its prompt is from before that bust, so no comparison may begin
-	// with it.
+	// answered is the key of the newest answer before the last bust. Its prompt was not yet shortened, so no
+	// comparison may begin with this answer.
 	answered string
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A renamed file replaces the file that was renamed before.
+// A log file of maxBytes is renamed, and replaces the file that was renamed before.
 const maxBytes = 10 << 20
 
 // A File keeps one predecessor, and is safe for concurrent use.

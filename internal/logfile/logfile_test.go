@@ -34,7 +34,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 			t.Errorf("%s has mode %#o, want 0600", filepath.Base(name), mode)
 		}
 	}
-	// Bytes from before the opening count towards the limit.
+	// Bytes that are in the file before Open count towards the limit.
 	if log, err = Open(path); err != nil {
 		t.Fatal(err)
 	}

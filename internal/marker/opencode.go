@@ -14,11 +14,11 @@ type OpenCode struct {
 	Env func(string) string
 }
 
-// A marker can never be set if the message is gone, or if OpenCode has compacted the session there.
+// ErrImpossible: the message is gone, or OpenCode itself has compacted the session at that message.
 var ErrImpossible = errors.New("the marker has no place")
 
-// Set sets the marker at the user's newest prompt that is not after the message through. From then on, OpenCode's
-// array begins with that prompt, the boundary.
+// Set puts a marker at the user's newest prompt up to the message through. OpenCode's next array begins with this
+// prompt, the boundary.
 func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {
@@ -48,7 +48,7 @@ func (o OpenCode) Remove(ctx context.Context, session string) error {
 	return err
 }
 
-// IsWhole reports whether no row of the marker at a boundary is missing.
+// IsWhole reports whether all rows of the marker at the boundary exist.
 func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole bool, err error) {
 	_, err = o.find(ctx, session, func(db *opencodedb.DB) error {
 		set, err := db.Markers(session)
@@ -63,7 +63,7 @@ func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole 
 	return whole, err
 }
 
-// RemoveAll also removes the copies of markers in forks, and returns the number of markers.
+// RemoveAll removes the markers of all sessions, with their copies in forks, and returns their number.
 func (o OpenCode) RemoveAll(ctx context.Context) (removed int, err error) {
 	paths, err := rawhistory.Reader{Env: o.Env}.OpenCodeDatabases()
 	if errors.Is(err, rawhistory.ErrNoDatabase) {

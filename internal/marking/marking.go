@@ -27,24 +27,23 @@ type Markers interface {
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
 }
 
-// pending is the marker that a publication asks for, and applied the marker that is set.
+// A publication requests the pending marker. The applied marker is set in the harness's store.
 type markers struct {
 	pending pendingMarker
-	// The store clears the pending marker only if its text still equals pendingText.
+	// pendingText is the JSON of pending. The store clears only this text, and never a newer request.
 	pendingText string
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker after the message with this ordinal. Its fields are in alphabetical order, so
-// that equal markers have the same JSON text.
+// A pendingMarker requests a marker after the message with this ordinal. The store compares markers by their JSON
+// text, so the fields stay in alphabetical order.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An appliedMarker is set at the boundary, a prompt of the user. A publication asked for it after the message
-// Ordinal.
+// BoundaryMessageID is the user's prompt with which the array begins: the newest prompt up to the message Ordinal.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -58,7 +57,7 @@ func PendingAt(c chronicle.Compartment, now int64) string {
 	return string(text)
 }
 
-// An unreadable marker counts as missing, and the next publication replaces it.
+// If a stored text is unreadable, readMarkers leaves the marker empty. The next publication replaces the text.
 func readMarkers(pending, applied string) (m markers) {
 	m.pendingText = pending
 	if pending != "" {
@@ -104,9 +103,9 @@ func (k *Keeper) Why() string {
 type markerTask struct {
 	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
 	to chronicle.Place
-	// done is a pending marker to clear, because the task carries it out or nobody needs it.
+	// done is the text of a pending marker to clear: the task sets this marker, or nobody needs it.
 	done string
-	// isPointless means that the task leaves the applied marker alone.
+	// isPointless means that the task clears the pending marker, and does not change the applied one.
 	isPointless bool
 }
 
@@ -114,7 +113,7 @@ type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
 	compartments []chronicle.Compartment
-	// found is the boundary with which the array begins, or "" for a whole array.
+	// found is the boundary with which the harness's array begins, or "" if the array has no marker.
 	found string
 }
 
@@ -130,7 +129,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
 		return markerTask{}, true // the array begins at a copy of another session's marker, or at a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
-		return markerTask{to: now.place(end)}, true // the marker stands after a compartment that a revert has removed
+		return markerTask{to: now.place(end)}, true // a revert has removed the compartments of the hidden messages
 	case m.pendingText == "" || !now.isBust:
 		return markerTask{}, false
 	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
@@ -145,7 +144,7 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message, up to end, after which a marker hides no pinned prompt, or zero.
+// place returns the newest message, up to end, after which a marker hides no pinned prompt. Zero means none.
 func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)
@@ -160,8 +159,8 @@ func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	return place
 }
 
-// firstPinned returns the lowest ordinal of a pinned prompt, or 0. A pinned prompt that is not among the anchors
-// could be any message, so the answer is then 1.
+// firstPinned returns the lowest ordinal of a pinned prompt, or 0 if no prompt is pinned. If a pinned prompt is not
+// among the anchors, it may be any message, so firstPinned returns 1.
 func firstPinned(head frozen.Head, anchors []chronicle.Place) (first int) {
 	ordinals := make(map[string]int, len(anchors))
 	for _, a := range anchors {
@@ -186,8 +185,8 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 
 var isMarking = session.NewLastingSlot[bool]()
 
-// consider changes the session's marker in the background if a change is due. The next array then begins elsewhere,
-// but the head also covers the messages that it lacks.
+// If the session's marker must change, consider changes it in the background. The harness's next array then begins
+// at another message. Nothing is lost, because the head covers all messages before this one.
 func (k *Keeper) consider(ps *pass.Pass) {
 	s := ps.Session
 	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {
@@ -278,9 +277,9 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	return k.change(ctx, key, markerTask{})
 }
 
-// When the harness starts, CheckAll compares the recorded markers with the harness's store. It removes incomplete
-// markers, and markers that a crash left without a complete record. If markers are switched off, it removes all;
-// otherwise, the next bust sets them again.
+// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes markers with
+// missing rows, and markers that a crash left without a record. If markers are switched on, the next bust sets them
+// again. If they are switched off, CheckAll removes all markers.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {

@@ -78,7 +78,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// A pinned prompt that no compartment names may be any message, so firstPinned assumes the first.
+// If no compartment names a pinned prompt, the prompt may be any message. So firstPinned assumes the first.
 func TestFirstPinned(t *testing.T) {
 	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {
@@ -91,8 +91,8 @@ func TestFirstPinned(t *testing.T) {
 	}
 }
 
-// A marker hides the messages before it. So compartments and the head must cover all of these messages, and the head
-// must not pin one of them. If no compartment reaches the marker, it must be removed, whatever the record says.
+// A marker hides all messages before it. So compartments and the head must cover these messages, and the head must
+// not pin one of them. If the last compartment ends before the marker, the marker must be removed.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

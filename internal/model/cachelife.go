@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// npm is the package through which the harness calls the provider.
+// npm is the package that the harness uses for the provider, for example "@ai-sdk/anthropic".
 func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
 	configured := config.CacheTTL(cfg, m.Provider, m.ID)
 	b := route.Of(m, npm).Believe(configured, ms.learnedLife(ctx, m), ms.Clients.KeptWarm(harness))
@@ -18,7 +18,7 @@ func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Conf
 	return b
 }
 
-// CliffOf returns the prompt size above which a request costs more: the user's setting, or else the known cliff.
+// CliffOf returns the prompt size above which tokens cost more. The user's setting comes first.
 func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
 	if above, factor, isSet := config.PriceCliff(cfg, m.Provider, m.ID); isSet {
 		return route.Cliff{Above: above, Factor: factor}

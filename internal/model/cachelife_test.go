@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// For any report, the learned life stays within its bounds. A restarted host knows the life to the millisecond.
+// After any cache hits and misses, the learned life is within its bounds. A restarted host has the same life.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)
 	log := slog.New(slog.DiscardHandler)

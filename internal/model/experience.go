@@ -9,15 +9,14 @@ import (
 // An experience caches what the host has learned about models, for example their token ratios. This host is the only
 // writer of the store, so no other process makes the cache stale.
 type experience[T comparable] struct {
-	// learning keeps changes in order while they are written. It is separate from mu, so that a status never waits
-	// for a write.
+	// Whoever changes a fact holds learning until the fact is stored, so changes are stored in order. mu is a separate
+	// lock, so that a status does not wait for a write.
 	learning sync.Mutex
 	mu       sync.Mutex
 	known    map[schema.Model]T
 }
 
-// If the cache has no facts about a model, the method calls read. If read fails, the next call of the method reads
-// again.
+// If the cache has no facts about a model, the method calls read. A failed read is not cached.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]

@@ -13,17 +13,17 @@ import (
 // A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// Facts describe a model for a status. All of them come from the store.
+// Facts describes a model for the status. It is known even if no harness is connected.
 type Facts struct {
 	Row models.LimitsRow
-	// Price is per million tokens; unless IsPriced is true, its numbers are only ratios.
+	// Price is per million tokens. If IsPriced is false, only the ratios of its numbers are meaningful.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.
 	IsKnown bool
 }
 
-// If the catalogue has no prices, for example for a subscription, the model counts as unpriced.
+// If the catalogue has no prices, for example for a subscription, IsPriced is false.
 func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	row, isKnown, err := ms.Store.Models.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
@@ -35,8 +35,8 @@ func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	}
 }
 
-// Rewriting returns how much more it costs to write tokens to the provider's cache than to read them there. Without a
-// price, it returns nil.
+// Rewriting returns how much more it costs to write tokens to the provider's cache than to read them from it. If the
+// model has no price, the result is nil.
 func (f Facts) Rewriting(tokens int) *float64 {
 	if !f.IsPriced {
 		return nil
@@ -45,7 +45,7 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// The provider charges for content that the model reads again as for a write to its cache.
+// If the model reads removed content again, the provider charges the price of a cache write for it.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// A pass waits for the harness's catalogue, which the harness holds in memory.
+// A pass waits this long for the model's limits. The harness has them in memory, so it usually answers at once.
 const limitsTimeout = 1500 * time.Millisecond
 
 // A prompt limit outside these bounds is a mistake in the catalogue. The largest window on sale has 10,000,000 tokens
@@ -22,18 +22,18 @@ const (
 	maxPromptLimit = 10_000_000
 )
 
-// An input limit below smallInput counts only if the window is less than farFromInput times as large. A harness may
-// read its catalogue from a half-written file: the input limit of a model with 400,000 tokens may appear as 6,748.
+// An input limit below smallInput is ignored if the window is at least farFromInput times as large. It may come from
+// a half-written catalogue: for a model with 400,000 tokens, a harness may read 6,748.
 const (
 	smallInput   = 20_000
 	farFromInput = 10
 )
 
-// Limits asks the harness once on each connection, so that a trace of any connection holds the answer. If the harness
+// Limits asks the harness once per connection, so that a trace of any connection contains the answer. If the harness
 // does not answer, Limits returns the last answer of any harness, or zero.
 //
 // If the client has left, Limits returns ErrClientLeft, and the caller must decide nothing. A decision without the
-// limits would last: for example, the provider profile stays until the next hard pass.
+// limits would last: for example, a wrong provider profile stays until the next hard pass.
 func (ms *Models) Limits(ctx context.Context, c client.Client, directory string, m schema.Model) (schema.ModelLimits, error) {
 	if m.ID == "" {
 		return schema.ModelLimits{}, nil
@@ -62,8 +62,8 @@ func (ms *Models) Limits(ctx context.Context, c client.Client, directory string,
 	return limits, nil
 }
 
-// PromptLimit returns how many tokens a prompt may have, or 0 if that is unknown. It prefers the input limit, because
-// some providers enforce it and publish input plus output as their window.
+// PromptLimit returns how many tokens a prompt may have, or 0 if unknown. It prefers the input limit to the window:
+// some providers enforce the input limit, and publish input plus output as the window.
 func PromptLimit(l schema.ModelLimits) int {
 	input, context := plausible(l.InputTokens), plausible(l.ContextTokens)
 	if input == 0 || input < smallInput && context >= farFromInput*input {

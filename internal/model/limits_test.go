@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A41: a limit from a half-written file must not count. If an input limit is known, the window is not the limit of
-// the prompt.
+// Defect A41: if an input limit comes from a half-written catalogue, the window is the limit of the prompt. If
+// an input limit is plausible, it is the limit, even below the window.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

@@ -28,8 +28,8 @@ const (
 	// Each new sample moves the ratio by at least 1/16 of the difference, so the ratio follows a provider that
 	// changes its vocabulary.
 	sampleMemory = 16
-	// A sample that differs by more than mostSurprise (25 %) from a ratio in use may be wrong. Such a sample is moved
-	// to this limit.
+	// If a sample differs by more than mostSurprise (25 %) from a trusted ratio, it may be wrong. Its difference is
+	// then reduced to 25 %.
 	mostSurprise = 0.25
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// For any reports, a ratio stays within the bounds of its samples, and one sample hardly moves a trusted ratio.
+// A learned ratio stays between the smallest and the largest sample. One sample hardly changes a trusted ratio.
 func TestLearnedRatioIsRobust(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 60).Draw(rt, "samples")

@@ -11,8 +11,8 @@ import (
 // A Window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
 type Window struct {
-	// Tokens is 0 if the limit is unknown. Pressure then refers to pipeline.DefaultLimitTokens, and there are no
-	// budgets.
+	// Tokens is 0 if the limit is unknown. The pressure is then relative to pipeline.DefaultLimitTokens, and the
+	// history has no token budget.
 	Tokens int
 	Source schema.LimitSource
 	// At is in Unix milliseconds, and 0 for the catalogue and the default.
@@ -27,8 +27,8 @@ func (w Window) Limit() int {
 	return pipeline.DefaultLimitTokens
 }
 
-// A proven overflow can lower the catalogue's limit, but never raise it. An accepted prompt that is larger than the
-// limit overrides the limit.
+// A refusal can lower the catalogue's limit, but never raise it. If the provider has accepted a prompt above the
+// limit, the size of this prompt is the limit.
 func believe(catalogue int, use models.WindowRow) Window {
 	w := Window{Source: schema.LimitDefault}
 	if catalogue > 0 {
@@ -44,7 +44,7 @@ func believe(catalogue int, use models.WindowRow) Window {
 	return w
 }
 
-// catalogue is the prompt limit by the catalogue of the session's harness, or 0.
+// catalogue is the prompt limit in the catalogue of the session's harness, or 0 if unknown.
 func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue int) Window {
 	return believe(catalogue, ms.use(ctx, m))
 }
@@ -72,7 +72,7 @@ func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*models
 	})
 }
 
-// limitTokens is the limit that the provider named in its refusal, or 0.
+// limitTokens is the limit in the provider's refusal, or 0 if the refusal names none.
 func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens int, at int64) error {
 	return ms.learn(ctx, m, refused(limitTokens, at))
 }
@@ -82,8 +82,8 @@ func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens
 	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }
 
-// limitTokens is the limit that the provider named, or 0. The provider or the account may have changed, so earlier
-// accepted prompts prove nothing more.
+// limitTokens is as in NoteRefusal. refused forgets the accepted prompts, because the provider or the user's account
+// may have changed since then.
 func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -93,8 +93,9 @@ func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	}
 }
 
-// If an answered prompt was larger than the limit of an earlier refusal, accepted withdraws that limit. If the prompt
-// is older than the refusal, the limit stays, because harnesses may report an answer late.
+// accepted records a prompt that the provider has answered. If the prompt is larger than the limit of an earlier
+// refusal, accepted removes this limit. Harnesses may report an answer late, so a prompt that is older than the
+// refusal is ignored.
 func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !IsLater(at, w.OverflowAt, now) {
@@ -107,9 +108,8 @@ func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	}
 }
 
-// IsLater reports whether time a is after time b, although the clock may have been set back. A time after now was
-// recorded before the clock was set back, so it is earlier than any time up to now. For example, an answer dated
-// tomorrow came before a refusal dated today.
+// IsLater reports whether time a is after time b. A time after now was recorded before the clock was set back, so it
+// is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated today.
 func IsLater(a, b, now int64) bool {
 	if isFuture := b > now; isFuture != (a > now) {
 		return isFuture

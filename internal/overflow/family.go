@@ -11,20 +11,20 @@ import (
 type family struct {
 	name   string
 	phrase pattern
-	// limit finds the limit as its first group, in texts that contain the phrase. If the wording names no
-	// limit, limit is nil.
+	// limit matches the limit in a text that contains the phrase. Its first group is the number. If the wording
+	// names no limit, limit is nil.
 	limit pattern
 }
 
-// A pattern is compiled at its first use. Few processes see a refusal, and compiling all patterns takes a tenth
-// of a process's start.
+// A pattern is compiled at its first use. Few processes see a refusal, and compiling all patterns would take a
+// tenth of a process's start-up time.
 type pattern func() *regexp.Regexp
 
 // number matches a token count with or without separators, for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// Every family that matches is asked for the limit, in this order, and the first limit counts. One message may
-// contain precise and vague wordings, so wordings that name the limit come first.
+// detectText looks for the limit with every family that matches the text, and uses the first limit. One text
+// may contain precise and vague wordings, so the families that name the limit come first.
 var families = []family{
 	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
 	// JSON encoder, the sign ">" is \u003e.
@@ -75,12 +75,12 @@ func compile(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + expression) })
 }
 
-// anyMaximum matches the common part of all other wordings. Only the words between "context length" and the
-// number distinguish a limit ("is 8192") from an excess ("by 4200 tokens").
+// anyMaximum finds the limit in other wordings, for example "maximum context length is 8192". It does not match
+// an excess, for example "maximum context length by 4200 tokens".
 var anyMaximum = compile(`max(?:imum)?[^0-9.\n]{0,20}context (?:length|size|window)(?: is| of|:)?[ (]{1,2}` + number)
 
-// rateLimit recognises a quota, for example "exceeds the limit of 30000 tokens per minute". A quota ends after
-// a minute, so 30,000 must not become the model's prompt limit.
+// rateLimit recognises a quota, for example "exceeds the limit of 30000 tokens per minute". The number in a
+// quota must not become the model's prompt limit.
 var rateLimit = compile(`rate[ _-]?limit|tokens? per (?:min|hour|day|sec)|requests? per (?:min|hour|day|sec)|\b[rt]p[md]\b|too many requests`)
 
 var (
@@ -88,7 +88,7 @@ var (
 	aboutPrompt   = compile(`entity|payload|context|prompt|request|content|body|input|message|too (?:large|big|long)`)
 )
 
-// firstLimit returns the first match of p that may be a limit, or 0.
+// firstLimit returns the first number that p finds and that may be a limit, or 0.
 func firstLimit(p pattern, text string) int {
 	for _, groups := range p().FindAllStringSubmatch(text, -1) {
 		if n := parse(groups[1]); n >= minLimit && n <= maxLimit {
@@ -98,8 +98,8 @@ func firstLimit(p pattern, text string) int {
 	return 0
 }
 
-// A separator stands before each group of three digits. Other punctuation ends the number: "131072, but" and
-// "8192,16384" give 131072 and 8192.
+// parse reads a number with separators, for example "131,072". Three digits must follow a separator. Other
+// punctuation ends the number: "131072, but" and "8192,16384" give 131072 and 8192.
 func parse(text string) int {
 	groups := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	digits := groups[0]

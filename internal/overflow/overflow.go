@@ -8,24 +8,24 @@ import (
 )
 
 type Overflow struct {
-	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. Some providers add the
-	// longest answer ("195000 + 21333 > 200000"). Then LimitTokens is the rest, here 178,667.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. If the provider adds the longest
+	// answer to the prompt ("195000 + 21333 > 200000"), LimitTokens is the rest, here 178,667.
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if unknown.
 	PromptTokens int
 	Family       string
 }
 
-// A number outside these bounds is no limit, but an error code, a count of messages, or a size in bytes.
+// A number outside these bounds is not a limit. It may be an error code, a count of messages, or a size in bytes.
 const (
 	minLimit = 1_024
 	maxLimit = 10_000_000
 )
 
-// OpenCode reports this error if it has recognised the overflow, by the HTTP status or by wordings that it knows.
+// OpenCode uses this name if it has recognised the overflow itself, by the HTTP status or the wording.
 const classified = "ContextOverflowError"
 
-// Providers put their message first. A page of HTML, or the whole prompt, may follow.
+// Only this many bytes of a text are searched. Providers put their message first, before any HTML.
 const maxText = 4 << 10
 
 // Detect reads an error as the harness reports it: a string, or an object that contains the provider's message.
@@ -87,7 +87,7 @@ func detectText(text string, status int) (Overflow, bool) {
 	return o, true
 }
 
-// HTTP status 413 alone may have another reason. So the text must also mention a prompt, a request or a size.
+// HTTP status 413 can have another cause, so the text must also mention a prompt, a request or a size.
 func isTooLargeByStatus(text string, status int) bool {
 	return (status == 413 || standalone413().MatchString(text)) && aboutPrompt().MatchString(text)
 }
@@ -99,10 +99,9 @@ type extracted struct {
 	texts []string
 }
 
-// extract returns the error itself if it is a string. From an object it collects message, responseBody and
-// response.body, also below error and, for OpenCode 1, below data. If an object has none of them, its whole
-// JSON is the text, so that an unknown form is read, too. The numbers and names in headers would be misread, so
-// extract leaves headers out.
+// If the error is a string, extract returns the string. From an object, extract collects the members message,
+// responseBody and response.body, also inside error and (OpenCode 1) inside data. If an object has no such
+// member, extract returns its whole JSON. It skips headers, because Detect would misread their numbers and names.
 func extract(err json.Value) extracted {
 	var text string
 	if json.Unmarshal(err, &text) == nil {
@@ -139,7 +138,7 @@ func textsOf(holder json.Value) (texts, codes []string, status int) {
 	if len(holder) == 0 {
 		return nil, nil, 0
 	}
-	// Each member is decoded alone. So a member of an unexpected type does not hide the others.
+	// Each member is decoded alone, so that a member of an unexpected type does not hide the others.
 	var members map[string]json.Value
 	if json.Unmarshal(holder, &members) != nil {
 		return nil, nil, 0

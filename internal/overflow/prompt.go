@@ -1,8 +1,8 @@
 package overflow
 
-// promptSizes find the length of the refused prompt as their first group. Some providers also count the answer,
-// and some of these name the share of the messages. Patterns for this share come first. No pattern reads an
-// excess ("by 4200 tokens").
+// promptSizes find the size of the refused prompt. The first group is the number. Some providers count the
+// answer, too, and also name the size of the messages alone, so the patterns for the messages come first. No
+// pattern matches an excess ("by 4200 tokens").
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),
@@ -25,8 +25,8 @@ var promptSizes = []pattern{
 	compile(`input length[ (]{1,2}` + number + `\)? exceeds`),
 }
 
-// A prompt of at most half the limit would not have been refused. So promptSize ignores this number, and
-// returns 0 if the text names no other.
+// A provider refuses no prompt of half the limit or less. So promptSize ignores such a number, and returns 0 if
+// the text names no larger one.
 func promptSize(text string, limit int) int {
 	for _, p := range promptSizes {
 		if n := firstLimit(p, text); n*2 > limit {

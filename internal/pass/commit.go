@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// commit stores the pass in one transaction, and then adds the pass's additions to the session in memory.
+// commit stores the pass in one transaction, and then updates the session in memory.
 func (ps *Pass) commit(ctx context.Context) error {
 	s, d := ps.Session, ps.Decision
 	ps.SystemChanged = s.IsSystemChanged()
@@ -132,14 +132,14 @@ func (ps *Pass) log() {
 		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer returns the changes from the client's last mutation to the wire of this pass.
+// answer returns the changes that turn the client's last mutation into the wire of this pass.
 func (ps *Pass) answer() schema.WireMutation {
 	s := ps.Session
 	s.Revision = ps.e.Serial.Next()
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
 		// Until a first pass is stored, System does not change the prompt. So this request and the next one
-		// have different system prompts, and thinking in this request's answer is invalid in the next one.
+		// have different system prompts, and thinking in this answer will be invalid in the next request.
 		// Without the token m.Wire, the host does not bind this thinking (F21 in docs/defects.md).
 		m.Wire = ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// knobs returns the settings for the rules. ctx is the context of the pass.
+// knobs returns the settings for the rules.
 func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) rule.Knobs {
 	tools, paths := matcher(c.AutoDrop.ProtectedTools), matcher(c.AutoDrop.ProtectedPaths)
 	k := rule.Knobs{
@@ -31,9 +31,9 @@ func matcher(patterns []string) func() config.Patterns {
 	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
 }
 
-// Several rules ask about the same tool or path, so remembered caches the answers. After ctx has ended,
-// remembered answers false without the patterns: a project's patterns must not keep a pass busy if nobody waits
-// for its answer. A pass whose ctx has ended fails, so a false answer does no harm.
+// Several rules ask about the same tool or path, so remembered caches the answers. If ctx has ended, remembered
+// returns false without matching. Nobody then waits for the pass, so slow patterns of a project must not
+// prolong it. The false answer does no harm, because the pass fails.
 func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
 	known := make(map[string]bool)
 	return func(name string) bool {

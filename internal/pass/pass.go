@@ -26,8 +26,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Transform runs one pass, and answers with the changes that the client lacks. If it returns an error, the
-// client uses its last good mutation.
+// Transform runs one pass, and returns the changes that the client lacks. If Transform fails, the client uses its last
+// good mutation.
 func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, p schema.TransformParams) (schema.WireMutation, error) {
 	var none schema.WireMutation
 	s, err := e.Sessions.Lock(ctx, key)
@@ -37,7 +37,7 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	defer e.Sessions.Trim()
 	defer s.Unlock()
 	done := false
-	defer func() { // this also runs if the pass panics, because the next pass must not continue a half-finished one
+	defer func() { // this also runs after a panic, because the next pass must not use a half-changed session
 		if !done {
 			s.Forget()
 		}
@@ -68,8 +68,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the
-// host returns the memory to the system soon after its answer.
+// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the host
+// soon returns the memory to the system.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -87,8 +87,8 @@ type Options struct {
 	Clock    clock.Clock
 	Log      *slog.Logger
 	Features []Feature
-	// Taken is called after each stored pass that has added edits, unless it is nil. A replay uses it to show
-	// the edits.
+	// If Taken is not nil, it is called after each stored pass that has added edits. A replay uses Taken to show the
+	// edits.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
@@ -116,7 +116,7 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
-// Note adds a text at the end of a unit that the provider has not seen.
+// Note adds a text at the end of a unit. The provider must not have seen the unit.
 func (ps *Pass) Note(tag int, text string) {
 	u := ps.Session.Pipe.State.ByTag(tag)
 	u.Note += "\n\n" + text
@@ -180,7 +180,7 @@ func (e *Engine) begin(ctx context.Context, c client.Client, s *session.Session,
 	return ps, nil
 }
 
-// After a crash, the state in memory may be missing, or half changed. So resync loads the session from the store.
+// After a crash, the state in memory may be missing or half changed. So resync loads the session from the store.
 func (e *Engine) resync(ctx context.Context, s *session.Session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
@@ -252,8 +252,8 @@ func (ps *Pass) run(ctx context.Context) error {
 	case errors.Is(err, store.ErrCannotPersist):
 		return client.Disabled(store.Reason(err))
 	case errors.Is(err, store.ErrBusy):
-		// The provider must not see an edit that is not stored. But the user should not wait for another
-		// program's lock. So the pass becomes steady and answers without the edit.
+		// Another program has locked the database. The provider must not see an edit that is not stored, and the user should
+		// not wait for the lock. So the pass becomes steady and answers without its edits.
 		ps.e.Log.Warn("pass not stored, the database is busy", "session", ps.Session.Key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.Session
@@ -282,8 +282,8 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 	return ps, nil
 }
 
-// Ended returns an error if ctx has ended during a step. Deciding, rendering and validating do no I/O, so nothing else
-// would notice the end. The client no longer waits for this pass, but the session's next call does.
+// Ended returns an error if ctx has ended. A step such as deciding or rendering does no I/O, so the step itself does
+// not notice the end. The client has stopped waiting for this pass, but the session's next call waits for it.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -291,8 +291,8 @@ func Ended(ctx context.Context, step string) error {
 	return fmt.Errorf("%s: %w", step, context.Cause(ctx))
 }
 
-// The model is about to see the tags of the new units, so no other unit may get these tags. keepUnits stores
-// the units with the next pass that can be stored.
+// keepUnits keeps the new units until a pass can store them. The model is about to see the tags of these units, so no
+// other unit may get the same tags.
 func (ps *Pass) keepUnits() {
 	s := ps.Session
 	if len(ps.Fresh) == 0 {
@@ -336,8 +336,8 @@ func (ps *Pass) read(ctx context.Context) pipeline.Readings {
 	return r
 }
 
-// BindsThinking reports whether the model binds its thinking. The configuration's "on" or "off" decides before
-// the model's id.
+// BindsThinking reports whether the model binds its thinking. The setting "on" or "off" overrides the rule for the
+// model's id.
 func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -348,15 +348,16 @@ func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 	return profile.BindsThinking(m.ID)
 }
 
-// A later answer proves that the prompts fit again. The event of this answer clears the session's overflow. The
-// event may be lost, so isOverflow also looks at the array.
+// isOverflow reports whether the newest prompt was refused. An answer after the refusal proves that the prompts fit
+// again, and its event clears OverflowAt. The event may be lost, so isOverflow also looks for the answer in the array.
 func (ps *Pass) isOverflow() bool {
 	at := ps.Session.Row.OverflowAt
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone
 }
 
-// A refusal says nothing about the current prompt in two cases. The user has taken back the refused prompt, and the
-// prompt is now shorter. Or the harness could not reach the host, so the refused prompt was not the host's wire.
+// isRefusedGone reports whether the refusal says nothing about the current prompt. This is so in two cases. The user
+// has taken back the refused prompt. Or the harness could not reach the host, and sent its own messages instead of the
+// host's wire.
 func (ps *Pass) isRefusedGone(c pipeline.Counting) bool {
 	row, pipe := &ps.Session.Row, ps.Session.Pipe
 	if row.OverflowAt == 0 {

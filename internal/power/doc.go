@@ -1,4 +1,4 @@
-// Package power knows whether this machine runs on its battery. If that cannot be found out, the machine counts as on
+// Package power knows whether this machine runs on its battery. If the state is unknown, the package reports
 // mains power.
 //
 // It may import nothing of this module.

@@ -9,10 +9,10 @@ import (
 
 func OnBattery(context.Context) bool { return onBattery(os.DirFS("/sys/class/power_supply")) }
 
-// If a supply from outside is online, for example a charger, the machine does not run on its battery. The
-// battery of a device, for example of a mouse, does not count.
+// If an external supply is online, for example a charger, onBattery returns false. The battery of a
+// device, for example of a mouse, is ignored.
 func onBattery(supplies fs.FS) (isDischarging bool) {
-	all, _ := fs.ReadDir(supplies, ".") // if there is no list, no battery is known
+	all, _ := fs.ReadDir(supplies, ".") // without a list of supplies, the result is false
 	for _, s := range all {
 		value := func(name string) string {
 			text, _ := fs.ReadFile(supplies, s.Name()+"/"+name)

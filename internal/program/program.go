@@ -42,8 +42,8 @@ var Name = sync.OnceValue(func() string {
 	return NameOf(path, exec.LookPath)
 })
 
-// If the PATH leads to the program at path, NameOf returns magicctx-host. Otherwise it returns the path, in
-// quotes if a shell needs them. lookPath finds a program on the PATH.
+// If magicctx-host on the PATH is the program at path, NameOf returns magicctx-host. If not, NameOf returns the
+// path, quoted if necessary. lookPath searches the PATH.
 func NameOf(path string, lookPath func(string) (string, error)) string {
 	if found, err := lookPath(bareName); err == nil && IsSameFile(found, path) {
 		return bareName
@@ -51,12 +51,12 @@ func NameOf(path string, lookPath func(string) (string, error)) string {
 	return Quote(path)
 }
 
-// A shell reads a path that plain matches as one word, and expands nothing in the path.
+// plain matches a path that a shell reads as one word, without expanding anything.
 var plain = regexp.MustCompile(`^[\p{L}\p{N}_@%+=:,./-]+$`)
 
-// Quote returns a path as a word of a command line that a user may paste into a shell. A repository chooses the
-// names of its directories, so the shell must expand nothing. Windows has no single quotes, so Quote uses
-// double quotes there.
+// Quote returns a path as one word of a shell command that the user may paste. A stranger's repository may
+// contain a directory with the name "$(rm x)", so the shell must expand nothing. Windows has no single quotes,
+// so Quote uses double quotes there.
 func Quote(path string) string {
 	switch {
 	case plain.MatchString(path):

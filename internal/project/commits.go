@@ -19,7 +19,7 @@ type Commit struct {
 	Subject, Body string
 }
 
-// Head returns the newest commit of a directory. Without a commit or without git, it fails.
+// Head returns the newest commit of a directory. If there is no commit or no git, Head fails.
 func Head(ctx context.Context, directory string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -31,24 +31,24 @@ func Head(ctx context.Context, directory string) (string, error) {
 	return head, err
 }
 
-// A message of more than maxMessage bytes is most likely data. recordEnd is the only byte that no message can
-// contain. If a record ended with another byte, a message with this byte could forge the next commit.
+// After maxMessage bytes, a commit message is cut, because the rest is most likely data. recordEnd is the only
+// byte that a message cannot contain. With another byte, a message could contain a forged next commit.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"
 	recordEnd  = 0
 )
 
-// A Span means at most Limit commits that lead to Head and were made after Since. If Known is not "", the
-// commits that lead to Known are left out.
+// A Span selects the commits that lead to Head and were made after Since, the newest Limit of them. If Known is
+// not "", commits that lead to Known are left out.
 type Span struct {
 	Head, Known string
 	Since       time.Time
 	Limit       int
 }
 
-// Commits calls yield with the commits of a span without merges, the newest first. It reads no more than it
-// yields, so a repository may be large.
+// Commits calls yield with each commit of the span, the newest first, except merges. It reads from git only as
+// much as it yields, so the repository may be large.
 func Commits(ctx context.Context, directory string, s Span, yield func(Commit) error) error {
 	args := []string{
 		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
@@ -104,9 +104,10 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 	}
 }
 
-// Merged reports whether the branch into contains the newest commit of a branch, or one commit with all its
-// changes (a squash). newest is this newest commit. If the branch is gone, newest is seen, the last known one
-// or "". If into is "", the main branch counts. Both names must be valid names of branches, and no patterns.
+// Merged reports whether the branch into contains another branch: its newest commit, or one commit with all its
+// changes (a squash). newest is the newest commit of the branch. If the branch is gone, newest is seen, the
+// commit that the caller saw last, or "". If into is "", Merged checks the main branch. Both names must be
+// valid branch names without patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -136,8 +137,8 @@ func Merged(ctx context.Context, directory, branch, into, seen string) (newest s
 	return newest, isMerged, err
 }
 
-// tipsOf returns the newest commit of each branch, in this clone and at origin. A branch may be missing in both
-// places. The name HEAD means the main branch of origin.
+// tipsOf returns the newest commit of each branch, in this clone and at origin. A branch may be missing in one
+// place or in both. The name HEAD means the main branch of origin.
 func tipsOf(ctx context.Context, directory string, options []string, branches ...string) (tips []string, err error) {
 	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, options...)
 	wanted := map[string]bool{}

@@ -22,8 +22,8 @@ const gitPrefix = "git:"
 
 func IsRepository(identity string) bool { return strings.HasPrefix(identity, gitPrefix) }
 
-// OfDirectory returns the identity that a directory has without a repository. It looks at no file. The hash is
-// not for security. The TypeScript plugin uses the same identities, so that its memories can be imported.
+// OfDirectory returns the identity of a directory outside a repository, without reading a file. The TypeScript plugin
+// uses the same identity, so its memories can be imported. The MD5 hash is not for security.
 func OfDirectory(directory string) string {
 	sum := md5.Sum([]byte(filepath.Clean(directory)))
 	return "dir:" + hex.EncodeToString(sum[:])[:12]
@@ -78,8 +78,8 @@ func Root(directory string) string {
 	return cmp.Or(root, directory)
 }
 
-// A repository, a linked worktree and a submodule have a .git. repositoryOf returns directory, or the nearest
-// directory above, that has a .git. If there is none, root is "".
+// repositoryOf returns the nearest directory with a .git: the directory itself, or one above it. A repository, a
+// linked worktree and a submodule have a .git. If there is none, root is "".
 func repositoryOf(directory string) (root string, err error) {
 	directory, err = filepath.EvalSymlinks(directory)
 	if err != nil {
@@ -107,7 +107,7 @@ func repositoryOf(directory string) (root string, err error) {
 
 const gitTimeout = 5 * time.Second
 
-// errNoRepository means that git finds no root commit, and will find none until somebody changes the directory.
+// errNoRepository means that git finds no root commit, now and later, until somebody changes the directory.
 var errNoRepository = errors.New("no commit of a repository")
 
 // These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.
@@ -141,13 +141,13 @@ func command(ctx context.Context, directory string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// If a hook of git has started the host, git's own variables name another repository. So git does not get them.
+// If a git hook has started the host, variables such as GIT_DIR name another repository. So git does not get them.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
 	return append(env,
 		"LC_ALL=C",                   // the messages are compared in English
 		"GIT_NO_LAZY_FETCH=1",        // git fetches no missing objects of a partial clone
-		"GIT_ALLOW_PROTOCOL=",        // and an old git, which ignores the line above, may use no protocol
+		"GIT_ALLOW_PROTOCOL=",        // an old git ignores the line above, so it gets no protocol for a fetch
 		"GIT_OPTIONAL_LOCKS=0",       // git writes nothing
 		"GIT_TERMINAL_PROMPT=0",      // git asks no questions
 		"GIT_CONFIG_NOSYSTEM=1",      // only the user's and the repository's configuration count

@@ -130,7 +130,7 @@ func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	wantIdentity(t, shallow, identity)
 }
 
-// A transient failure gives no identity. Otherwise facts would be stored under a wrong identity.
+// If git fails for a moment, no identity is returned. Facts must not be stored under a wrong identity.
 func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -153,7 +153,7 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A cloned repository executes nothing, whatever its configuration says. It also cannot make git use another
+// The configuration of a cloned repository can make git neither execute a program nor use another
 // repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()

@@ -31,8 +31,9 @@ func (p *Projects) Known(directory string) string {
 	return p.known[directory]
 }
 
-// Find may take seconds, so no pass may call it. It looks a repository up only once. Any other directory may
-// become a repository, so Find looks it up on each call.
+// Find looks up a directory's identity, and Known then returns it. Find may take seconds, so no pass may
+// call it. A repository is looked up only once. Any other directory may become a repository, so it is looked
+// up each time.
 func (p *Projects) Find(ctx context.Context, directory string) error {
 	before := p.Known(directory)
 	if p.Identify == nil || IsRepository(before) {

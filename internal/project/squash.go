@@ -14,8 +14,9 @@ const (
 	maxPatches  = 32 << 20
 )
 
-// A branch was merged by a squash if one of the commits that lead to target has the same patch as the whole
-// branch. isSquashed also finds a branch of one commit that was cherry-picked or rebased.
+// isSquashed reports whether a commit that leads to target has the same patch as the whole branch, which
+// ends with newest. This is so after a squash, or if the branch has one commit that was cherry-picked or
+// rebased.
 func isSquashed(ctx context.Context, directory, newest, target string) (bool, error) {
 	base, err := git(ctx, directory, "merge-base", target, newest)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // the two commits have no common ancestor
@@ -29,7 +30,7 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 	if err != nil || path == "" { // a branch without changes counts as not merged
 		return false, err
 	}
-	// Only commits that change the first path can have the patch.
+	// A commit with the branch's patch must also change the first path, so only such commits are compared.
 	patches := [][]string{{"diff-tree", base, newest}, {"log", "--no-merges", "--full-diff", "--format=commit %H", "--max-count=" + maxSquashed, base + ".." + target}}
 	var ids [2]map[string]bool
 	for i, args := range patches {
@@ -51,7 +52,7 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 
 var errLarge = errors.New("the patches of git are too large")
 
-// A patch's id does not depend on the lines around a change.
+// patchIDs returns the ids of patches. An id does not depend on line numbers.
 func patchIDs(ctx context.Context, directory string, args []string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

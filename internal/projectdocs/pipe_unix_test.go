@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A named pipe without a writer blocks nothing. It may exist from the start, or replace a document just before
-// the document is opened.
+// Opening a named pipe without a writer would block. The pipe may exist from the start, or replace a document
+// just before the document is opened.
 func TestNamedPipeIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ARCHITECTURE.md")

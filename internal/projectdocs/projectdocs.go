@@ -52,8 +52,9 @@ type stamp struct {
 	modified time.Time
 }
 
-// A directory without documents, or a missing directory, is no error. If ctx ends first, Read returns at once.
-// So a file system that does not answer blocks only one goroutine per directory.
+// If the directory is missing or has no documents, Read returns no error. If ctx ends, Read returns at once,
+// and the reading goes on in the background. So a file system that does not answer blocks only one goroutine
+// per directory.
 func (r *Reader) Read(ctx context.Context, dir string) (Docs, error) {
 	done := r.running.DoChan(dir, func() (any, error) { return r.read(dir) })
 	select {
@@ -80,7 +81,7 @@ func (r *Reader) read(dir string) (Docs, error) {
 		return docs, nil
 	}
 	docs := readFiles(root, dir, found)
-	// Do not cache a refusal, because a changed permission does not show in the stamp.
+	// A refusal is not cached, because the stamp does not show that a permission has changed.
 	if len(docs.Refused) == 0 {
 		r.store(dir, now, docs)
 	}

@@ -114,7 +114,7 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 }
 
 // A file with a zero byte is not text. Some providers refuse every prompt with a zero byte, and the head would
-// have it in every prompt until the next fold.
+// repeat the byte in every prompt until the next fold.
 func TestHostileCloneBinaryDocumentIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ARCHITECTURE.md", "# Text\n\x00\n")
@@ -155,7 +155,7 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 			seen, err := root.Lstat("ARCHITECTURE.md")
 			must(t, err)
 
-			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // the moved file keeps its inode, so the new file gets another one
+			must(t, os.Rename(path, filepath.Join(dir, "moved"))) // the moved file keeps its inode, so the new file has another inode
 			replace(t, dir, path)
 			if content, err := readFile(root, "ARCHITECTURE.md", seen); err == nil {
 				t.Errorf("read %q", content)

@@ -17,7 +17,7 @@ import (
 // This file is for harnesses that ask for a turn's system prompt before the turn's first pass
 // (SystemVocabulary.ComesFirst).
 
-// readAhead reads the facts that a pass would read, because the pass comes after the system prompt.
+// readAhead reads what a pass would read, because the harness calls System before the pass.
 func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
 	limits, err := pr.Models.Limits(ctx, c, p.Directory, p.Model)
 	if err != nil {
@@ -31,10 +31,10 @@ func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Se
 	return nil
 }
 
-// nextFrozenSystem is for a model that binds its thinking, at the start of a turn. All requests of the turn are
-// sent with the prompt. So if the prompt differs from the frozen one, nextFrozenSystem accepts it at once, and
-// the next pass begins a new preamble. If only the date differs, the new date is not worth the loss of all
-// thinking, and waits until the prefix is gone.
+// nextFrozenSystem returns the system prompt for a turn that begins, if the model binds its thinking. If the
+// harness's prompt has changed, nextFrozenSystem returns the new one, and the next pass begins a new preamble.
+// If only the date has changed, it returns the old one until the prefix is gone: a new date is not worth the
+// loss of all thinking.
 func (pr *Prompts) nextFrozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	var frozen []string
 	state := s.Row.System

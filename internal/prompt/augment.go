@@ -17,10 +17,9 @@ type attachment struct {
 
 var attached = session.NewLastingSlot[attachment]()
 
-// Attach keeps a text for the session's next prompt, in place of an earlier text. The text may
-// hold words that the user has not written, for example the output of a tool.
-// If end is not nil, it is called when the prompt comes or when another text replaces this one. The caller
-// holds the session's lock.
+// Attach stores a text that the session's next prompt gets, in place of an earlier text. The text may contain
+// words that the user has not written, for example the output of a tool. If end is not nil, it is called when
+// the prompt comes or another text replaces this one. The caller holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	a := attached.Of(s)
 	if a.end != nil {

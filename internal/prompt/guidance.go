@@ -13,14 +13,15 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// A bridge never uses the guidance, so it is parsed on first use.
+// The guidance is parsed at its first use, because a bridge process never uses it.
 var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
 
 // guidanceHeading shows that a system prompt already contains the guidance.
 const guidanceHeading = "## Magic Context"
 
-// guidanceFor returns the instructions that the model needs in a mode, or "". They contain no documents,
-// profiles or memories, because a change of those would change the prefix.
+// guidanceFor returns the instructions that the model needs in a mode, or "". They contain no
+// documents, profiles or memories. If one of these changed, the system prompt would change, and the
+// provider's cached prefix would be lost.
 func guidanceFor(m mode.Mode, cfg schema.Config) string {
 	var files []string
 	switch {

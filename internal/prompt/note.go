@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// ctx_note shows the whole text of a note, so a reminder quotes only maxQuoted bytes of it.
+	// A reminder quotes at most maxQuoted bytes of a note. ctx_note shows the whole text.
 	maxReady  = 3
 	maxQuoted = 400
 )
 
-// told holds the ready notes of which the model has been told, until a pass has stored that the model knows them.
+// told lists the ready notes that the model has been reminded of, until a pass has stored this fact.
 var told = session.NewSlot[[]int64]()
 
-// tellReady tells the model once which of its notes are ready, for example a note that waited for a file. The
-// text is added to content that was never sent, so there is no bust.
+// tellReady reminds the model once of each note that is ready, for example a note that waited for a file. The
+// reminder is added to content that was never sent, so it causes no bust.
 func (pr *Prompts) tellReady(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
 	if s.Mode().IsSubagent || s.Row.Project == "" || len(*told.Of(s)) > 0 {

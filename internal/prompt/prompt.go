@@ -12,8 +12,6 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Prompts writes the texts that the model gets in addition to the conversation: the guidance in the system
-// prompt, and reminders.
 type Prompts struct{ Options }
 
 type Options struct {

@@ -19,11 +19,11 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System returns the system prompt of a session, with the guidance at the end, and with the date of the cached
-// prefix. If the harness has changed the rest of the prompt, System keeps the change and journals it as a bust.
-// If the model binds its thinking, frozenSystem decides instead. Some harnesses ask before the passes of a turn
-// (SystemVocabulary.ComesFirst). Then the answer holds for all passes of the turn, and a changed prompt makes
-// the next pass the bust.
+// System returns the system prompt of a request, with the guidance at the end, and with the date of the cached prefix.
+// If the harness has changed the rest of the prompt, System accepts the change and journals a bust. If the model binds
+// its thinking, frozenSystem or nextFrozenSystem chooses the prompt. Some harnesses call System before the passes of a
+// turn (SystemVocabulary.ComesFirst). The result is then used in the whole turn, and after a change, the next pass is
+// the bust.
 func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	codec, err := client.CodecOf(key.Harness)
@@ -80,10 +80,10 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 	return schema.SystemResult{System: r.prompt}, nil
 }
 
-// noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass loses its
-// prefix: the next pass if the system prompt comes first, otherwise the newest pass. If the newest pass is not
-// stored, the journal has no line to mark as a bust, so noteSystem stores nothing. The next request sends the
-// same prompt, and finds the same change.
+// noteSystem stores the state after a request's system prompt. If the prompt has changed, one pass loses its prefix. If
+// the harness calls System before the passes of a turn, this is the next pass; if not, it is the newest pass. If the
+// newest pass is not stored, the journal has no line to mark as a bust. noteSystem then stores nothing, and the next
+// request shows the same change.
 func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
 	isLost := s.IsUnstored || s.SystemOf == s.Row.Passes
 	s.SystemOf = s.Row.Passes
@@ -100,7 +100,7 @@ func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// The harness is about to send the prompt of a systemRequest. The other fields decide how the host changes the prompt.
+// A systemRequest is the prompt that the harness is about to send, with facts that decide how the host changes it.
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
@@ -109,8 +109,8 @@ type systemRequest struct {
 	isPrefixGone bool
 }
 
-// A separate block would use up one of the provider's breakpoints, which the head needs (docs/history.md). So
-// the guidance is added to the last block.
+// addGuidance appends the guidance to the last block. A separate block would use up one of the provider's breakpoints,
+// and the head needs this breakpoint (docs/history.md).
 func (r *systemRequest) addGuidance(text string) {
 	r.prompt[len(r.prompt)-1] += guidanceSeparator + text
 }
@@ -134,8 +134,8 @@ func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// Thinking is bound to the preamble's system prompt, so frozenSystem returns that one. If the harness sends another
-// prompt, this prompt waits until a turn begins. The first pass of that turn begins a new preamble with it.
+// frozenSystem returns the system prompt of the preamble, because thinking is bound to this prompt. If the harness
+// sends another prompt, the new one waits. The first pass of the next turn begins a new preamble with it.
 func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.Row.System
@@ -145,8 +145,7 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date is not worth the loss of all thinking. The date waits until the prefix is gone for another
-		// reason.
+		// A new date is not worth the loss of all thinking. It waits until the prefix is gone for another reason.
 		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
 		text, err := json.Marshal(system)
@@ -163,8 +162,8 @@ func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r syste
 	return schema.SystemResult{System: frozen}, nil
 }
 
-// If two system prompts begin differently, the second one belongs to another agent in the same session. For
-// example, the user may have configured the prompt of the title agent.
+// sameOpening reports whether two system prompts begin alike. If not, the second one belongs to another agent in the
+// same session, for example to a title agent that the user has configured.
 func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	const enough = 60 // in bytes, enough for the sentence that names the agent
 	if len(a) == 0 || len(b) == 0 {
@@ -204,15 +203,15 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt, and whether the prompt has
-// changed, apart from the date. A new date waits until the prefix is gone: a new epoch has begun, or the rest
-// of the prompt has changed. Otherwise the two changes would cause two busts (defect C6).
+// nextSystemState returns the state after a request with this system prompt. changed ignores the date. A new date is
+// used only when the prefix is gone anyway: a new epoch has begun, or the rest of the prompt has changed. If the date
+// changed the prompt at another time, there would be two busts (defect C6).
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
 	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If no prompt is stored after several passes, their requests had no guidance. So the first prompt with guidance is a change.
+	// If earlier passes have stored no prompt, their requests had no guidance. A prompt with guidance is a change.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.DateIn(system[0])
@@ -225,7 +224,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// After the newest pass, the harness made a change by which this pass lost its prefix. noteBust journals this cause.
+// noteBust journals why the newest pass has lost its prefix: the harness made a change after this pass.
 func (pr *Prompts) noteBust(ctx context.Context, s *session.Session, cause string) {
 	learn.PromptChanged(s)
 	pr.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)

@@ -9,7 +9,7 @@ import (
 
 type Hash [16]byte
 
-// The content must not include the cache marker, because moving a breakpoint does not change a prefix.
+// The content must not include the cache marker: a harness moves its breakpoints, and this does not change the prefix.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(sum[:len(Hash{})])
@@ -24,8 +24,8 @@ type Block struct {
 	Breakpoint bool
 }
 
-// Fresh, Write and Read are the provider's count of one request, and add up to the size of the prompt. Output
-// is the size of the answer, which a Cache does not know.
+// Tokens is the provider's count of one request. Fresh, Write and Read add up to the size of the prompt. Output is the
+// size of the answer, and a Cache leaves Output 0.
 type Tokens struct {
 	Fresh  int `json:"fresh"`
 	Write  int `json:"written"`
@@ -43,8 +43,8 @@ func (t Tokens) Minus(u Tokens) Tokens {
 	return Tokens{t.Fresh - u.Fresh, t.Write - u.Write, t.Read - u.Read, t.Output - u.Output}
 }
 
-// Billed returns the tokens that the provider charges for the request. Above a cliff of the model's prices this
-// is a multiple of t.
+// Billed returns the tokens that the provider charges for. If the prompt is above the cliff of the model's prices,
+// they are a multiple of t.
 func (t Tokens) Billed(c route.Cliff) Tokens {
 	factor := c.At(t.Prompt())
 	times := func(n int) int { return int(math.Round(float64(n) * factor)) }
@@ -54,17 +54,17 @@ func (t Tokens) Billed(c route.Cliff) Tokens {
 // A Cache simulates the cached prefixes of one provider account. The zero value is an empty cache with
 // Anthropic's rules whose entries never expire. It is not safe for concurrent use.
 type Cache struct {
-	// TTL is the life of an entry since its last use, in ms. 0 means without end.
+	// TTL is the life of an entry since its last use, in ms. If TTL is 0, entries do not expire.
 	TTL int64
-	// Route says where prefixes are cached and found again. The zero Route means Anthropic's. Only TTL, and not
-	// the route, decides how long a prefix lives.
+	// Route has the provider's rules for caching prefixes. The zero Route means Anthropic's rules. The cache uses TTL,
+	// and ignores Route.Life.
 	Route route.Route
 
 	lastUse map[Hash]int64 // keyed by the chain hash of the prefix
 }
 
-// Account serves one request at nowMS (Unix ms, never decreasing) and returns the usage that the provider would
-// report. Providers do not share prefixes between models, so prefixes are cached per model.
+// Account simulates one request at nowMS (Unix ms, never decreasing), and returns the usage that the provider would
+// report. Models do not share prefixes, so prefixes are cached per model.
 func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 	r := c.Route
 	if r.Name == "" {
@@ -93,13 +93,12 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 			c.remember(nowMS, prefixes[i].hash)
 		}
 	}
-	// read never exceeds cacheable: a hit is at or before a breakpoint, and the prefix was long enough when it
-	// was cached.
+	// read is at most cacheable: a hit ends at or before a breakpoint, and its prefix was long enough when it was cached.
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 
-// This provider caches every prompt without breakpoints. The real provider compares prompts token by token and counts
-// in steps, but the simulation knows only the borders of blocks. If writing is free, the result has no written tokens.
+// accountImplicit simulates a provider that caches every prompt, without breakpoints. The real provider compares
+// tokens and counts in steps, but the simulation compares whole blocks. If writing costs nothing extra, Write is 0.
 func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
 	read := 0
 	if hit := c.longest(nowMS, prefixes); hit != nil {

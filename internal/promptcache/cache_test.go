@@ -107,7 +107,7 @@ func TestLookbackReachesExactlyTwentyBlocks(t *testing.T) {
 }
 
 // OpenAI needs no breakpoints. It caches every prompt of at least 1,024 tokens, and the cached part grows in
-// steps of 128. For models before GPT-5.6 it neither charges nor reports writes.
+// steps of 128. Before GPT-5.6, OpenAI does not charge for writes, and does not report them.
 func TestAccountWithoutBreakpoints(t *testing.T) {
 	type request struct {
 		at     int64
@@ -236,7 +236,7 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 }
 
 // The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer
-// blocks than the look-back, no token is paid for twice.
+// blocks than the look-back, everything that was written is read from the cache.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")

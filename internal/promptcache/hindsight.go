@@ -8,31 +8,31 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Passage is one request of a finished session. Its places count tokens from the start of the prompt as it
-// would be without removals.
+// A Passage is one request of a finished session. A place in the prompt is a number of tokens from its start, as if
+// nothing had been removed.
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
 	Grown int
 	// IsGone means that the provider has no part of the prompt in its cache, for example after a long pause or
 	// with another model.
 	IsGone bool
-	// From this request on, a bust may remove the pieces in Ready.
+	// Ready lists the pieces that a bust may remove from this request on.
 	Ready []Piece
 	Price schema.Price
 }
 
 type Piece struct {
-	// Tokens is the number of tokens by which the prompt gets shorter. If the replacement is longer, for
-	// example a summary, Tokens is negative.
+	// Tokens is the number of tokens by which the prompt gets shorter. If a longer text replaces the piece, for example a
+	// summary, Tokens is negative.
 	Place, Tokens int
-	// If the piece changes, the provider has to write the prompt again from the place From. From is Place, or
-	// less if no cached prefix ends there.
+	// If the piece is removed, the provider has to write the prompt again from the place From. If no cached prefix ends
+	// at Place, From is less than Place.
 	From int
 }
 
-// Busts returns the cost of a session that busts directly before each of the given requests. before holds the numbers
-// of these requests, counted from 0, in ascending order. A bust removes every piece that is ready by then. The cost is
-// the price of the busts and of carrying ready pieces. All other costs do not depend on the times of the busts.
+// Busts returns the cost of a session with busts directly before the given requests. before lists the numbers of these
+// requests, counted from 0, in ascending order. Each bust removes all pieces that are ready. The cost is the price of
+// the busts and of reading ready pieces until they are removed. The session's other costs are the same in any case.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -42,11 +42,12 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 	return cost + h.carry(last, len(h.passages))
 }
 
-// Best returns the cheapest times for the busts of the session, and their cost. With these times, each prompt
-// fits into the limit. If no choice of times achieves that, the cost is infinite.
+// Best returns the requests before which busts cost least, and this cost. Each prompt must fit into the limit. If that
+// is impossible, the cost is infinite.
 //
-// After a bust, the prompt depends on the time of this bust only. So the cheapest way to a bust at j has three
-// parts: the cheapest way to an earlier bust i, the pieces carried in between, and the bust at j.
+// After a bust, the prompt depends only on the time of this bust. So the least cost up to a bust at j is the minimum,
+// over the previous bust i, of three costs: the least cost up to i, carrying the pieces from i to j, and the bust at
+// j.
 func (h *Hindsight) Best() (before []int, cost float64) {
 	n := len(h.passages)
 	best := make([]float64, n+1) // best[n] is the end of the session, at which no bust is paid
@@ -73,17 +74,16 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 	return before, best[n]
 }
 
-// A Hindsight computes the cost of a finished session with other times for its busts.
+// A Hindsight computes what a finished session would have cost with busts at other times.
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// Each of these slices holds, at index i, a total over the requests before i. grown is the number of tokens
-	// that these requests add. ready is the number of tokens in the pieces that become ready, and counts the
-	// number of these pieces. rate is the price of carrying one token through these requests, and rent the
-	// price of carrying all ready tokens.
+	// At index i, each slice holds a total over the requests before request i. grown is the number of added tokens. ready
+	// is the number of tokens that become removable, in a number of pieces that counts holds. rate is the price of
+	// reading one token in all these requests, and rent the price of reading all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
-	// pieces lists all pieces by their place. Each has the request from which on it is ready.
+	// pieces lists all pieces in the order of their places. at is the request from which on a piece is ready.
 	pieces []readyPiece
 }
 
@@ -94,7 +94,7 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// limit is the greatest number of tokens in a prompt, or 0 for no limit.
+// limit is the largest number of tokens in a prompt, or 0 for no limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
@@ -118,18 +118,18 @@ func LookBack(session []Passage, limit int) *Hindsight {
 
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// last and next are the requests of two consecutive busts. removes reports whether the second bust removes something,
-// because other busts would only confuse the reader. If next is the end of the session, the answer is true.
+// removes reports whether a bust at next removes a piece, if the previous bust was at last. A bust that removes
+// nothing would only confuse the reader. If next is the end of the session, removes is true.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether the prompts fit into the limit from the bust at last until the bust at next.
+// fits reports whether all prompts between the busts at last and next fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of carrying ready pieces in the requests between the busts at last and next.
+// carry returns the price of reading the ready pieces in the requests between the busts at last and next.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {
@@ -138,8 +138,8 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns the price of a bust at a request, as a function of the last bust before: the tokens after the
-// first change are written instead of read. A bust that removes nothing is free.
+// priceAt returns the price of a bust at a request, as a function of the previous bust. The tokens after the first
+// change are written instead of read. If the bust removes nothing, its price is 0.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
@@ -151,9 +151,9 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 			removed[i+1] += p.Tokens
 		}
 	}
-	// With or without a bust, the tokens that the request itself adds are new.
+	// The request itself adds tokens that are new in any case, so they are not part of the bust's price.
 	size := h.grown[at] - h.ready[at+1]
-	kept := make([]int, at+1) // by the number of requests up to the last bust
+	kept := make([]int, at+1) // kept[n] is for n requests up to the last bust
 	least := size
 	for i := at; i >= 0; i-- {
 		for _, p := range h.passages[i].Ready {

@@ -47,7 +47,7 @@ func TestHindsight(t *testing.T) {
 		// At request 2, the prompt has 110 tokens. Without the 45 useless tokens, 65 are left, and the 15 after
 		// the first 50 are sent again.
 		"two pieces at once": {session(0, 4, Piece{Place: 92, Tokens: 5, From: 92}), []int{2}, 40 + 15*9, []int{1}, 10*9 + 2*5, 0},
-		// The provider finds only the start of the prefix before the second piece, so 65 tokens are sent again.
+		// No cached prefix ends at the second piece, so From is 0, and all 65 remaining tokens are sent again.
 		"look-back":               {session(0, 4, Piece{Place: 92, Tokens: 5}), []int{1, 2}, 10*9 + 65*9, []int{1}, 10*9 + 2*5, 0},
 		"a summary of 30 instead": {session(0, 4, Piece{Place: 50, Tokens: -30, From: 50}), []int{2}, 40 + (110-10-50)*9, []int{1}, 10*9 - 2*30, 0},
 	} {
@@ -85,7 +85,7 @@ func drawSession(t *rapid.T, longest int) []Passage {
 	return session
 }
 
-// replayed sends every prompt, token by token, to find the cost of the busts.
+// replayed computes the cost of the busts in another way: it builds every prompt token by token.
 func replayed(session []Passage, busts []int) (cost float64) {
 	var prompt []int
 	next := 0
@@ -150,10 +150,10 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 	})
 }
 
-// rentOrBuy knows no later request. It makes a bust when the rent since the last bust, with the rent of the
-// next request, reaches the price. With lumps, it decides as a pass does: if at least lump tokens become ready
-// at once, it expects the next lump after as many requests as between the last two lumps. Then it adds the rent
-// until the next lump.
+// rentOrBuy decides without knowing later requests. It makes a bust when the rent since the last bust, plus the rent
+// of the next request, reaches the price. If lump is above 0, rentOrBuy expects lumps, as a pass does: at least lump
+// tokens become ready at once. It expects the next lump after as many requests as between the last two lumps, and
+// adds the rent of these requests.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -171,11 +171,11 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 }
 
 // If each bust has the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust, it has
-// paid less rent than the price of the bust. Until then, any other choice has paid this rent, too, or a bust.
+// paid less rent than the price of the bust. In the same time, any other choice pays the same rent or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// All that a request adds is useless from the next request on, and the provider always reads the same
-		// start. So each bust sends the same number of tokens again.
+		// Everything that a request adds is useless from the next request on, and the provider always reads the same start.
+		// So each bust sends the same number of tokens again.
 		growth := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 5_000), rapid.IntRange(2_000, 40_000)), 1, 120).Draw(t, "growth")
 		start, rest := 1_000, rapid.IntRange(1, 50_000).Draw(t, "rest")
 		price := schema.Price{Fresh: 3, Write: 3.75, Read: 3 * rapid.SampledFrom([]float64{0.1, 0.05, 0.025}).Draw(t, "read")}
@@ -194,8 +194,8 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
 			t.Fatalf("busts at %v cost $%f, more than twice the best $%f", busts, cost, least)
 		}
-		// A pass expects lumps, and can be wrong. Then busts and rent can cost more than twice the best choice, but
-		// the whole bill cannot: removed tokens were written once, and resent tokens are read with each request.
+		// A pass predicts lumps, and can be wrong. Busts and rent can then cost more than twice the best choice. The whole
+		// bill cannot, because it also contains the first write of all tokens.
 		base := 0.0
 		for _, p := range session {
 			base += (float64(p.Grown)*p.Price.Write + float64(start+rest)*p.Price.Read) / tokensPerPrice
@@ -206,7 +206,7 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	})
 }
 
-// Real prompts grow, so later busts cost more. Then the bound does not hold, and the test prints the worst ratio.
+// Real prompts grow, so later busts cost more than earlier ones. The test prints the worst ratio.
 func TestRentOrBuyInGrowingPrompts(t *testing.T) {
 	worst := 1.0
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,11 +24,11 @@ type Stored struct {
 	Source string
 	// Stamp changes if the session changes.
 	Stamp string
-	// Until the session is read, Messages may be 0, which means unknown.
+	// Messages is 0 if the number is unknown, because nobody has read the session yet.
 	Messages int
 }
 
-// OpenCode keeps its sessions in a database. Pi writes one file for each session.
+// IsInDatabase is true for OpenCode. Other programs write one file for each session.
 func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.
@@ -102,7 +102,8 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// files returns the files with one session each, program by program, the most recently written first.
+// files returns the sessions with a file of their own, program by program, the most recently
+// written first.
 func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
 	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
 	for _, harness := range Readable {

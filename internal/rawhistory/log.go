@@ -18,18 +18,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A logFormat describes how a program that is no harness stores its sessions: each in a log, a file of JSON lines.
+// A logFormat describes how Claude Code or Codex stores a session: in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs are the directories of the program. names are the patterns of the paths of logs in a directory, with
-	// "%" for the id of the session.
+	// dirs returns the directories of the program. names are patterns of the paths of logs in these directories. "%"
+	// stands for the session's id.
 	dirs  func(Reader) []string
 	names []string
-	// head is called for one line after the other, until a line names the directory. If the file is no log of
-	// this format, head returns false.
+	// head is called with each line until a line names the directory. If the file is not a log of this format, head
+	// returns false.
 	head  func(number int, line []byte, h *logHead) bool
 	steps func(ctx context.Context, file io.ReaderAt, size int64) ([]logStep, error)
-	// message makes a step of Pi, or nil if a line is unreadable.
+	// message returns a step in the form of Pi's shim, or nil if a line is unreadable.
 	message func(key string, lines, results [][]byte) json.Value
 }
 
@@ -39,13 +39,13 @@ var logFormats = map[schema.Harness]*logFormat{transcript.ClaudeCode: &claudeLog
 var Readable = append(slices.Clone(schema.Harnesses), transcript.ClaudeCode, transcript.Codex)
 
 type logHead struct {
-	// Until a line names the id of the session, id is the name of the file.
+	// id is the name of the file until a line contains the session's id.
 	id, directory string
 	// A model wrote the prompts of a subagent's session.
 	isSubagent bool
 }
 
-// The directory of a session must be named in these first lines.
+// One of the first headLines lines must name the session's directory.
 const headLines = 200
 
 type span struct {
@@ -60,7 +60,7 @@ type logStep struct {
 	size           int
 }
 
-// The lines of a step together have the same bound as one line, so that a step needs no more memory than a line.
+// A step may be as long as the longest line, but not longer, so that a step needs no more memory than a line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {
@@ -68,8 +68,8 @@ func (s *logStep) add(to *[]span, line span) {
 	s.size += line.length
 }
 
-// eachLine ends when read returns an error, and returns nil if this is io.EOF. A last line without a line end
-// is still being written, so it does not count.
+// eachLine calls read with each line until read returns an error. If this is io.EOF, eachLine returns nil. A last
+// line without a line end is skipped, because a program is still writing it.
 func eachLine(ctx context.Context, file io.ReaderAt, size int64, read func(number int, line []byte, at span) error) error {
 	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
 	for number := 1; ; number++ {
@@ -160,7 +160,7 @@ func (r Reader) findLog(format *logFormat, id string) (string, error) {
 	return paths[len(paths)-1], nil
 }
 
-// The id "*" means all sessions. The paths are in the order of their names.
+// logsOf returns the logs of a session, in the order of their names. The id "*" means all sessions.
 func (r Reader) logsOf(format *logFormat, id string) (paths []string) {
 	for _, dir := range format.dirs(r) {
 		for _, name := range format.names {
@@ -173,8 +173,8 @@ func (r Reader) logsOf(format *logFormat, id string) (paths []string) {
 	return paths
 }
 
-// If the file holds no session, logAt returns nil. It also returns nil for the session of a subagent, whose
-// prompts a model wrote.
+// If the file contains no session, logAt returns nil. It also returns nil for a subagent's session, because a
+// model wrote its prompts.
 func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, error) {
 	format := logFormats[harness]
 	f, size, err := openPlain(path)
@@ -204,7 +204,7 @@ func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, e
 	return &Stored{Session: Session{Harness: harness, ID: head.id, Directory: head.directory}, Source: path, Stamp: stamp}, err
 }
 
-// below returns directories in the user's home directory, unless the variable names another one.
+// If the variable is empty, below returns directories in the user's home directory.
 func (r Reader) below(variable string, names ...string) (dirs []string) {
 	if dir := r.expandHome(r.Env(variable)); dir != "" {
 		return []string{dir}
@@ -239,7 +239,7 @@ type logMessage struct {
 	ExitCode   *int       `json:"exitCode,omitzero"`
 }
 
-// A logResult is a tool's result in the form of Pi, with the status of a command.
+// A logResult is a tool's result in Pi's form. ExitCode is the exit status of a command.
 type logResult struct {
 	ToolCallID string     `json:"toolCallId"`
 	Content    json.Value `json:"content"`
@@ -260,7 +260,7 @@ func piStepOf(key string, m logMessage, results []logResult) json.Value {
 	return v
 }
 
-// If the prompt is a command that the user has run in the program, the message is a command, too.
+// If the prompt shows a command that the user ran in the program, promptOf returns the command instead.
 func promptOf(blocks []logBlock, isTyped bool, timestamp string) logMessage {
 	m := logMessage{Role: "user", Content: blocks, Timestamp: unixMilliseconds(timestamp)}
 	if !isTyped {

@@ -77,7 +77,7 @@ func blocksOf(content json.Value) (blocks []claudeBlock) {
 	return blocks
 }
 
-// A prompt that the user typed while the model worked is an attachment.
+// If the user types a prompt while the model works, Claude Code stores the prompt as an attachment.
 func (l *claudeLine) body() (b claudeBody) {
 	_ = json.Unmarshal(l.Message, &b) // a message of another form is empty
 	if l.Type != "attachment" {
@@ -96,7 +96,7 @@ func (l *claudeLine) body() (b claudeBody) {
 }
 
 // isTyped reports whether the user wrote the texts of a prompt. Older versions do not store the origin. If
-// their texts come with results, the texts count as the program's.
+// such a text comes together with tool results, the program wrote it.
 func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
 		Kind string `json:"kind"`
@@ -142,8 +142,8 @@ const (
 	claudeBroken
 )
 
-// The branch ends with the newest message. The lines of an answer have one id. The results of parallel calls
-// may be outside the branch.
+// claudeSteps returns the messages of the branch that ends with the newest message. All lines of an answer
+// have the same id. A result of parallel calls may be on another branch, and belongs to the answer, too.
 func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	var entries []claudeEntry
 	byID := map[string]int{}
@@ -201,8 +201,8 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 	return steps, nil
 }
 
-// claudeEntryOf describes a line, unless it belongs to no branch. If the file lacks the line's parent, the
-// parent was most likely the entry before the line, which has the index last.
+// claudeEntryOf describes a line. If the line belongs to no branch, ok is false. last is the index of the
+// entry before the line. If the file lacks the line's parent, last is most likely the parent.
 func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, id string, ok bool) {
 	var l claudeLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -318,8 +318,8 @@ func claudeParts(blocks []claudeBlock) (parts []logBlock) {
 	return parts
 }
 
-// Only the text of a failure names the exit status. A command in the background has none yet. A command that
-// was refused or stopped has none at all.
+// exitOfClaude returns the exit status of a command. If the command failed, the text of its result names
+// the status. A command in the background has no status yet. A refused or stopped command never has one.
 func exitOfClaude(result *claudeBlock) *int {
 	text := ""
 	if blocks := blocksOf(result.Content); len(blocks) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A log of Codex is named by time and id. Archived logs are in one directory.
+// The name of a Codex log has the time and the id of the session. Archived logs are in one directory.
 var codexLog = logFormat{
 	name:    "Codex",
 	dirs:    func(r Reader) []string { return r.below("CODEX_HOME", ".codex") },
@@ -21,7 +21,7 @@ var codexLog = logFormat{
 	message: codexMessage,
 }
 
-// Until September 2025, a line was the item itself, without the envelope.
+// Since September 2025, each line has its item in this envelope. Before, a line was the item itself.
 type codexLine struct {
 	Timestamp string     `json:"timestamp"`
 	Type      string     `json:"type"`
@@ -50,7 +50,7 @@ type codexBlock struct {
 	ImageURL string `json:"image_url"`
 }
 
-// If a line has no item, the result is nil. If a line is no JSON, there is an error.
+// codexItemIn returns nil if the line has no item, and an error if the line is not JSON.
 func codexItemIn(line []byte) (*codexItem, error) {
 	var l codexLine
 	var item codexItem
@@ -119,7 +119,7 @@ func codexHead(number int, line []byte, h *logHead) bool {
 	return true
 }
 
-// The log has no ids of messages, but it only grows, so a step's key is its offset.
+// The log has no ids of messages. But a log only grows, so the offset of a step is its key.
 func codexSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	byCall := map[string]int{}
 	answer := -1 // the step of the answer that has not ended
@@ -218,7 +218,7 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// A command that is a list of words becomes one text. The argument of a patch gets the name that other harnesses use.
+// A command that is a list of words becomes one text. A patch's argument gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string
@@ -254,7 +254,7 @@ func (i *codexItem) call() logBlock {
 	return b
 }
 
-// commandOf returns a command as the user of a shell would type it.
+// commandOf returns the command line as a user would type it. For "bash", "-lc", "make test" this is "make test".
 func commandOf(words []string) string {
 	if len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") {
 		return words[2]

@@ -14,7 +14,7 @@ func FuzzClaudeCodeLog(f *testing.F) { fuzzLog(f, transcript.ClaudeCode, "claude
 
 func FuzzCodexLog(f *testing.F) { fuzzLog(f, transcript.Codex, "codex", "codex-2025") }
 
-// No log makes the reader panic. Each ordinal comes only once, in order.
+// The reader must not panic, and must return each ordinal once and in order.
 func fuzzLog(f *testing.F, harness schema.Harness, names ...string) {
 	for _, name := range names {
 		log, err := os.ReadFile("testdata/" + name + ".jsonl")

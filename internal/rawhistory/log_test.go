@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Each log in testdata has lines that the program writes, and some that it does not write. A golden file has
-// its messages. Every text that must not be shown as the user's words mentions a giraffe.
+// A golden file contains the messages of a log in testdata. The logs also have lines that the program never
+// writes. Every text that must not be shown as the user's words mentions a giraffe.
 func TestSessionLogsReadAsTheirGoldenFiles(t *testing.T) {
 	for _, c := range []struct {
 		harness      schema.Harness
@@ -66,7 +66,7 @@ func TestSessionLogsReadAsTheirGoldenFiles(t *testing.T) {
 	}
 }
 
-// A file without a session is left out, and so is a subagent's session. A file that is no log is named.
+// A file without a session and the log of a subagent are left out. A file that is not a log is reported.
 func TestOtherFilesBesideSessionLogs(t *testing.T) {
 	home := t.TempDir()
 	for _, f := range []struct{ path, content, problem string }{

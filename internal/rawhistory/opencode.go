@@ -72,8 +72,8 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 // ErrNoDatabase means that OpenCode never ran, so there is no database.
 var ErrNoDatabase = errors.New("OpenCode has no database")
 
-// OpenCodeDatabases returns the databases that may hold a session, most likely first, and at least one without
-// an error.
+// OpenCodeDatabases returns the databases that may contain a session, the most likely first. If there is none, it
+// returns an error.
 func (r Reader) OpenCodeDatabases() ([]string, error) {
 	data := r.openCodeData()
 	if name := r.Env("OPENCODE_DB"); name != "" {
@@ -109,7 +109,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 	return paths, nil
 }
 
-// OpenCode uses the directories of the XDG specification on every system. Without a home, openCodeData returns "".
+// OpenCode follows the XDG specification on every system. If there is no home directory, openCodeData returns "".
 func (r Reader) openCodeData() string {
 	data := r.Env("XDG_DATA_HOME")
 	if data == "" {
@@ -124,7 +124,7 @@ func (r Reader) openCodeData() string {
 
 func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
 
-// Opening a file that is not regular, for example a named pipe, would block until some program writes into it.
+// checkRegular returns an error for a named pipe. Opening it would block until some program writes into it.
 func checkRegular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// readOpenCode2 reads a session of OpenCode 2 by its rows, in their order. If the session began under version
-// 1, the tables of version 1 hold its first messages completely. Version 2 has left out pruned output, and the
-// prompt at a compaction marker.
+// readOpenCode2 reads a session of OpenCode 2 by its rows. If the session began under version 1, its first
+// messages come from the tables of version 1. The copies of version 2 lack pruned output, and the prompt at a
+// compaction marker.
 func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
 	extent.Path, err = r.databaseWith(ctx, s.ID, (*opencodedb.DB).HasSessionOfTwo, func(db *opencodedb.DB) error {
 		rows, err := db.MessagesOfTwo(s.ID)

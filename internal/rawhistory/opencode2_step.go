@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// The fields of a storedMessage belong to different kinds of messages.
+// A storedMessage has the fields of all kinds of messages. Each kind uses some of them.
 type storedMessage struct {
 	Text     string        `json:"text"`
 	Files    []storedFile  `json:"files"`
@@ -62,7 +62,7 @@ type storedPart struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Executed bool   `json:"executed"`
-	// State is the provider's proof of a text or of thinking, and the state of a tool.
+	// State is the provider's signature of a text or of thinking. In a tool part, it is the state of the tool.
 	State json.Value `json:"state"`
 }
 
@@ -75,8 +75,8 @@ type storedTool struct {
 	Error      json.Value   `json:"error"`
 }
 
-// A step is a message with the results of its calls, as the shim sends it. It also has some facts that OpenCode
-// stores but does not put into its array.
+// A step is a message with the results of its calls, as the shim sends it. It also has some stored facts that
+// OpenCode's array lacks.
 type step struct {
 	ID      string       `json:"id"`
 	Info    stepInfo     `json:"info"`
@@ -200,7 +200,7 @@ func checkpointOf(m *storedMessage, isRelease bool) string {
 	return strings.Join(append(lines, "</conversation-checkpoint>"), "\n")
 }
 
-// The order is OpenCode's: skills, the text that the user typed, files.
+// addPrompt uses OpenCode's order: skills, the text that the user typed, files.
 func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	for _, skill := range m.Skills {
 		if skill.Text != nil {
@@ -221,7 +221,7 @@ func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	}
 }
 
-// OpenCode sends texts, directories and images, and its releases also send PDF. OpenCode leaves out every other file.
+// OpenCode sends texts, directories and images, and its releases also PDF. It sends no other files.
 func (s *step) addFile(f *storedFile, isRelease bool) {
 	path := ""
 	if u, err := url.Parse(f.Source.URI); err == nil && u.Scheme == "file" {
@@ -271,7 +271,7 @@ func kindOf(mime string, isRelease bool) string {
 	return ""
 }
 
-// If the provider itself has executed a call, the call stays in the answer with its result.
+// If the provider itself has executed a call, for example a web search, the result stays in the answer.
 func (s *step) addAnswer(m *storedMessage) {
 	s.Message.Role = "assistant"
 	s.Info.ProviderID, s.Info.ModelID, s.Info.Finish, s.Info.Tokens, s.Info.Error = m.Model.ProviderID, m.Model.ID, m.Finish, m.Tokens, m.Error
@@ -290,7 +290,7 @@ func (s *step) addAnswer(m *storedMessage) {
 	}
 }
 
-// In an answer that failed, OpenCode sends thinking as a text.
+// If an answer failed, OpenCode sends its thinking as a text.
 func (s *step) addReasoning(m *storedMessage, p *storedPart) {
 	hasProof := len(p.State) > len("{}")
 	switch {
@@ -331,7 +331,7 @@ func (s *step) addTool(p *storedPart) {
 	s.Results = append(s.Results, stepResult{"tool", []toolResult{result}})
 }
 
-// The betas also keep a value, and send it if there is no content.
+// The betas store a structured value next to the content. If the content is empty, they send the value.
 func (t *storedTool) result(isExecuted bool) (v resultValue, ok bool) {
 	content := t.Content
 	if content == nil {

@@ -30,7 +30,7 @@ func texts(all []rawhistory.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// A beta of 2026-07 has stored these forms. The rows without a text in want give no entry in OpenCode 2's array.
+// A beta of 2026-07 has stored these rows. If want has no text for a row, OpenCode 2 does not send the row.
 var rowsOf2 = []struct{ id, kind, data string }{
 	{"m1", "user", `{"time":{"created":1},"text":"read a.txt","files":[
 		{"data":"aGk=","mime":"text/plain","name":"a.txt","source":{"type":"uri","uri":"file:///p/a.txt"}},
@@ -120,8 +120,8 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 gives the messages of version 1 their old ids, and moves OpenCode's own texts, which follow a
-// prompt, into a separate message. It loses pruned output, and the prompt at a compaction marker.
+// Version 2 copies the messages of version 1 with their old ids. OpenCode's own texts after a prompt become a
+// separate message. The copies lack pruned output, and the prompt at a compaction marker.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -165,7 +165,7 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	}
 }
 
-// A new database of version 2 has no tables of version 1, and the other way round.
+// A new database of version 2 has no tables of version 1. A database of version 1 has no tables of version 2.
 func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode2(t, home)

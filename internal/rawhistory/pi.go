@@ -46,8 +46,8 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	return Deliver(ctx, transcript.WithTyped(transcript.Pi{}, s.Typed), entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
-// branch ends with the leaf, the newest readable entry. If the chain of parents is broken, the branch begins
-// after the break.
+// branch returns the branch that ends with the leaf, the newest readable entry. If a parent is missing, the
+// branch begins with its child.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -70,16 +70,16 @@ func (f *piFile) edits(branch []int) map[int]int {
 	return newest
 }
 
-// A piStep is an answer with the tool results directly after it, as the shim joins them.
+// A piStep is an answer and the tool results that directly follow it. The shim joins them, too.
 type piStep struct {
 	key string // empty if the message is unreadable
-	// message is the entry of the answer, and results are the entries of the tool results.
+	// message is the index of the answer's entry, and results are the indexes of the results' entries.
 	message int
 	results []int
 }
 
-// join works like the function join in adapters/pi-shim/src/steps.ts. The results after an unreadable line
-// belong to that line's step, because the line may have been their answer.
+// join works like the function join in adapters/pi-shim/src/steps.ts. If tool results follow an unreadable
+// line, the line may have been their answer, so they belong to its step.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false
@@ -168,7 +168,7 @@ func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	return withContent(message, change.Replacement), nil
 }
 
-// withContent replaces the content of a message. In an answer or a result, a string becomes one block of text.
+// withContent replaces a message's content. In an answer or a result, a string becomes a block of text.
 func withContent(message, replacement json.Value) json.Value {
 	var r struct {
 		Content json.Value `json:"content"`

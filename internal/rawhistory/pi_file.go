@@ -31,7 +31,7 @@ type piEntry struct {
 	kind piKind
 	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
-	// An entry with a message has a role and a base, the message's key before numbering.
+	// If the entry has a message, role is the message's role, and base is its key before numbering.
 	role, base string
 	// A context_edit changes the entry target. If removes is true, it removes the target's message.
 	target  int
@@ -46,8 +46,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// Unless the beginning of a broken line shows that it was no message, it counts as one. So later messages
-	// keep their ordinals.
+	// A broken line is numbered as a message, so that later messages keep their ordinals. If its beginning shows
+	// that it was no message, it is not numbered.
 	piBroken
 )
 
@@ -124,8 +124,8 @@ func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// The file may have no entry with this id. If the line directly before the new one is unreadable, parentOf then
-// assumes that this line is the parent.
+// parentOf returns the index of the entry with this id. If there is no such entry, but the newest entry is
+// unreadable, parentOf assumes that the newest entry is the parent. In any other case, it returns -1.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {
 		return i
@@ -139,7 +139,7 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // brokenKind finds the type of an unreadable line, and a message's role, at the beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// Unless the beginning of an unreadable line shows that it was no message, the line counts as one.
+// If the beginning of an unreadable line shows that it was no message, guess sets silentRole.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -167,14 +167,14 @@ func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if message := messageIn(l); message != nil {
 		e.kind = piMessage
 		e.role, e.base = piKeyOf(message)
-		if e.role == silentRole { // Pi 0.87 and newer stores its system prompt this way
+		if e.role == silentRole { // Pi 0.87 and newer stores its system prompt as a message
 			e.kind = piSilent
 		}
 	}
 }
 
-// messageIn returns the message that Pi makes from an entry, or nil. A compaction gives nil, although Pi's
-// array holds a message for it: the reader shows the messages that the compaction summarises.
+// messageIn returns the message that Pi makes from an entry, or nil. For a compaction, it returns nil. Pi's
+// array shows a summary there, but the reader shows the summarised messages themselves.
 func messageIn(l *piLine) json.Value {
 	switch {
 	case l.Type == "message" && len(l.Message) > 0:
@@ -189,7 +189,7 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// members are names and values, alternately. object leaves out empty values.
+// object returns a JSON object. members are names and values in turn. Empty values are left out.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -90,8 +90,8 @@ func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
-// projectsIn returns dir and its sub-directories, the project's own first. A session directory that the user
-// has chosen may hold the files directly, so the result contains dir.
+// projectsIn returns the directories that may contain a session's file: the project's own first, and also
+// dir itself. If the user has chosen the session directory, its files may be directly in dir.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +112,8 @@ func projectsIn(dir, project string) ([]string, error) {
 	return all, nil
 }
 
-// A file name begins with the time when the session began, so the last name in order is the newest file.
-// Without a file, the result is "".
+// newestFileOf returns the newest file of a session, or "". A file's name begins with the time when the
+// session began, so the last name is the newest.
 func newestFileOf(dir, id string) (path string) {
 	files, err := os.ReadDir(dir) // ReadDir sorts the files
 	if err != nil {

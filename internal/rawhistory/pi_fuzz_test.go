@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No file makes the reader panic. Each ordinal comes only once, in order.
+// The reader must not panic, and must return each ordinal once and in order.
 func FuzzPiFile(f *testing.F) {
 	p := rawhistorytest.NewPi(f, f.TempDir(), "s")
 	p.Message(json.Value(`{"role":"user","content":"one","timestamp":1}`))

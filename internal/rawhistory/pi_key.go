@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// piKeyOf makes the same key as adapters/pi-shim/src/steps.ts, before keys are numbered. Both are tested on the
-// same vectors (testdata/pi-steps.json). The shim hashes the output of JSON.stringify, in which Pi also writes
-// the raw message.
+// piKeyOf returns the same key as adapters/pi-shim/src/steps.ts, before keys are numbered. Both are tested with
+// testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its file with JSON.stringify,
+// too, so both hash the same text.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`

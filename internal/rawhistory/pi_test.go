@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// An unreadable line counts as a message, and the entry before it as its parent. A last line that Pi is still
-// writing does not count.
+// An unreadable line gets an ordinal, and the entry before it is its parent. A last line that Pi is still
+// writing gets no ordinal.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)
@@ -211,8 +211,8 @@ func TestPiLineThatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// For the same session, the reader finds the ordinals, keys and contents that the host finds in the shim's
-// steps. Other branches, and entries without a message, stand between the messages of the branch.
+// The reader finds the same ordinals, keys and contents as the host finds in the shim's steps. The file also
+// has other branches, and entries without a message.
 func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.Pi{}
 	rapid.Check(t, func(rt *rapid.T) {

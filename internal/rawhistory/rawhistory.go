@@ -24,7 +24,7 @@ type Session struct {
 	Typed map[string]string
 }
 
-// Know adds the keys of the messages with the ordinals start, start+1 and so on to the anchors.
+// Know adds anchors: keys[0] has the ordinal start, keys[1] has start+1, and so on.
 func (s *Session) Know(start int, keys []string) {
 	s.Anchors = append(s.Anchors, history.AnchorsOf(start, keys)...)
 }
@@ -98,8 +98,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// Deliver calls yield as Read does. The caller has already read the entries. read returns the raw message of an
-// entry, or nil if it is unreadable.
+// Deliver calls yield as Read does, for a caller that has already read the entries. read returns the raw message of
+// entry i, or nil if it is unreadable.
 func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []chronicle.Place, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)

@@ -80,7 +80,7 @@ func ocUser(id, text string, created int) json.Value {
 func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	// The ids are in another order than the times. The order of the times counts.
+	// The ids are in another order than the times. The reader sorts by time.
 	db.Add(session, []json.Value{ocUser("m9", "one", 1), ocUser("m1", "two", 2), ocUser("m5", "three", 3), ocUser("m6", "four", 3)})
 	db.Add("ses_2", []json.Value{ocUser("other", "not mine", 1)})
 	all, extent := read(t, at(home), ofOpenCode(), 2, 3)
@@ -92,8 +92,8 @@ func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	}
 }
 
-// Rows with broken JSON keep their ordinals. OpenCode's own summaries have no ordinals. But an unfinished
-// summary, and a user's message that is marked as a summary, have one.
+// A row with broken JSON has an ordinal. A finished summary of OpenCode has none. An unfinished summary has one. A
+// user's message that is marked as a summary has one, too.
 func TestOpenCodeSlots(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -149,7 +149,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode writes while its database is read. The reader sees the state of one moment, and blocks no other program.
+// OpenCode may write while the reader reads. The reader sees the state of one moment, and does not block OpenCode.
 func TestOpenCodeWritesMeanwhile(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -205,8 +205,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// For the same session, the reader finds the ordinals, keys and contents that the host finds in the shim's
-// array.
+// The reader finds the same ordinals, keys and contents as the host finds in the shim's array.
 func TestOpenCodeReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.OpenCode{}
 	n := 0

@@ -17,8 +17,8 @@ type TextOptions struct {
 
 const outlined = 200
 
-// Text returns a message as text, verbatim unless it is outlined. Each part begins with the ordinal. In a part
-// with a text, the letter of the text's origin follows. All other lines of a part are indented, so that no
+// Text returns a message as text, verbatim if it is not outlined. Each part begins with the message's ordinal.
+// If the part is a text, the letter of its author follows. All other lines of a part are indented, so that no
 // content looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?
@@ -27,8 +27,8 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// A model may read the result. So for words that the harness keeps from the provider, Text only says that they
-// exist. The text ends with a line end.
+// A model may read the result. If the harness keeps words from the provider, Text only says that they exist. The
+// result ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. There is at least one.
@@ -85,7 +85,7 @@ func Parts(m Message, o TextOptions) (parts []string) {
 // Indentation is at the start of each line of a part except the first.
 const Indentation = "    "
 
-// indent handles every character at which a reader may begin a new line.
+// indent handles every character that a program may show as the end of a line.
 var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
 	"\x1c", "\x1c"+Indentation, "\x1d", "\x1d"+Indentation, "\x1e", "\x1e"+Indentation, "\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
@@ -125,7 +125,7 @@ func (o TextOptions) shorten(text string) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:outlined]), len(runes))
 }
 
-// The content may be megabytes of base64, so fileName leaves it out.
+// fileName leaves out the content of a data URL, which may have megabytes of base64.
 func fileName(p *transcript.Part) string {
 	if strings.HasPrefix(p.URL, "data:") {
 		return fmt.Sprintf("%s, %d bytes encoded", p.Mime, len(p.URL))

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A statement answers a line of a prompt if it has most of the line's terms, by weight.
+// lines finds the statements that contain most of the terms of a prompt's line, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)
@@ -51,7 +51,7 @@ func rarePairs(rare []string) (all [][2]string) {
 
 const maxPairs = 8
 
-// The subject of a rule is often a pair of terms that are next to each other.
+// neighbours returns pairs of adjacent terms, because the subject of a rule is often such a pair.
 func (f *finder) neighbours(line string) (all [][2]string) {
 	words := inOrder(line)
 	for i := 1; i < len(words) && len(all) < maxPairs; i++ {
@@ -86,13 +86,13 @@ func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits [
 	return hits, err
 }
 
-// n chunks have the term. A rare term says more than a frequent one.
+// weight returns the weight of a term that n chunks contain. A rare term weighs more than a frequent one.
 func (f *finder) weight(n int) float64 {
 	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
 }
 
-// A statement answers a line of a prompt only if it has this share of the line's terms, by weight. It must also
-// have at least two other terms.
+// A statement answers a line of a prompt only if it contains this share of the line's terms, by weight. It must also
+// contain at least `addition` other terms.
 const (
 	coverage = 0.6
 	addition = 2
@@ -148,8 +148,8 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how much a line of a prompt has to do with a rule. If the line names the rule's subject, which is the
-// words before its verb, the result is 1. Otherwise it is the share of the rule's terms that the line has.
+// bound returns how closely a line of a prompt fits a rule. If the line contains the rule's subject, the words
+// before the verb, the result is 1. If not, it is the share of the rule's terms that the line contains.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {
@@ -170,7 +170,7 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// A later statement about the same terms may revoke a statement, or say nearly the same. Then isAnsweredAnew is true.
+// isAnsweredAnew reports whether a later statement about the same terms revokes s, or says nearly the same.
 func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
 	has := content(s.text)
 	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })

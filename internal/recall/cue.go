@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A cue is something that a new prompt or result names.
+// A cue lists what to look up for a new prompt or result: names, a failure, lines.
 type cue struct {
 	// names are files, symbols and commands, from the arguments of a call or from the text of a prompt.
 	names  []name
@@ -22,10 +22,10 @@ type cue struct {
 
 func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.lines) == 0 }
 
-// A prompt of more than maxPrompt bytes names nothing, because it holds pasted data.
+// A prompt of more than maxPrompt bytes gives no cue, because it most likely contains pasted data.
 const maxPrompt = 4_000
 
-// directory is the session's directory. A prompt shorter than minPrompt, in UTF-16 units, names nothing.
+// directory is the session's directory. A prompt shorter than minPrompt UTF-16 units gives no cue.
 func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPrompt int) (c cue) {
 	switch p.Kind {
 	case transcript.Text:

@@ -57,11 +57,11 @@ func signatureOf(line string) signature {
 	return s
 }
 
-// A signature that is only a name, for example of a test, does not say what went wrong: a test may fail for
-// different reasons. So a remedy for it counts only if the agent explained it.
+// isName reports whether the signature is only a name, for example of a test. A test may fail for different reasons.
+// So a remedy is shown only if the agent explained the failure.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// The words in frame often surround an error. Most errors share the words in dull.
+// frame lists words that often surround an error. dull lists words that most errors contain.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
@@ -93,8 +93,7 @@ func weightOf(w string) float64 {
 	return 1
 }
 
-// One of the signatures may be a cut form of the other. If each has words that the other lacks, the errors are
-// different.
+// isLike reports whether two signatures may come from the same error: the shorter one is a part of the longer one.
 func (s signature) isLike(other signature) bool {
 	if len(s) > len(other) {
 		s, other = other, s
@@ -113,10 +112,10 @@ func (s signature) isLike(other signature) bool {
 	return both >= alike*all
 }
 
-// The cut form of an error must have at least this share of it.
+// The shorter signature must contain this share of the longer one, by weight.
 const alike = 0.7
 
-// hasName reports whether a signature names something, for example a module. Other errors have many causes.
+// hasName reports whether a signature contains a name, for example of a module.
 func (s signature) hasName() bool {
 	return slices.ContainsFunc(s, func(w string) bool { return weightOf(w) > 1 })
 }
@@ -126,7 +125,7 @@ type failure struct {
 	errors  []signature
 }
 
-// If both errors name something, they must name the same thing. Otherwise they must come from the same command.
+// If both errors contain a name, the names must match. If not, both must come from the same command.
 func (f *failure) isSame(h *index.Hit) bool {
 	isNamed, isLike := false, false
 	for line := range strings.Lines(h.Text) {
@@ -150,15 +149,15 @@ func (f *failure) isSame(h *index.Hit) bool {
 // After a remedy, an error did not occur again.
 type remedy struct {
 	hit *index.Hit
-	// sentence is the agent's explanation. command and file are what the agent ran and changed.
+	// sentence is the agent's explanation, command is what the agent ran, and file is what it changed.
 	sentence, command, file string
 }
 
-// An error must go away within 40 messages. After a longer time, something else may have helped.
+// An error must go away within maxSteps messages. After a longer time, something else may have helped.
 const maxSteps = 40
 
-// remedyIn finds out what made an error go away, from the session's chunks after the error. If the failed
-// command did not later run without the error, remedyIn returns nil.
+// remedyIn returns what made an error go away. after has the session's chunks after the error. If the failed command
+// never ran again without the error, remedyIn returns nil.
 func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 	about := strings.TrimSpace(at.Context)
 	main := commandOf(about)
@@ -175,7 +174,7 @@ func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 			isFailed := h.Status != nil && *h.Status != 0 || slices.ContainsFunc(after, func(e index.Hit) bool { return e.Kind == index.Error && e.Message == h.Message && e.Context == h.Text })
 			if !isFailed {
 				end = i
-			} else if h.Status != nil { // another error: the first one may be gone, or hidden by this one
+			} else if h.Status != nil { // the command failed with another error, which may hide the first error
 				continue
 			}
 		}
@@ -216,7 +215,7 @@ var (
 	lookPattern  = pattern(`log|diff|show|status|blame|branch|config --get|list|ps|describe|version|-v|help|whoami|env|why|outdated|info|inspect|logs|get`)
 )
 
-// explains returns how well a sentence of the agent says why an error went away, or 0.
+// explains rates how well a sentence of the agent says why an error went away. 0 means not at all.
 func explains(s string) int {
 	if strings.HasSuffix(s, "?") || !causePattern.MatchString(s) || len(s) < 20 {
 		return 0

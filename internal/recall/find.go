@@ -13,8 +13,8 @@ import (
 type scope struct {
 	project          string
 	harness, session string
-	// The model still sees the newer messages of its session. So only that session's messages up to through,
-	// and its dropped parts, count.
+	// Of its own session, the model no longer sees the messages up to the ordinal through, and the dropped
+	// parts. Only these, and other sessions, are searched.
 	through int
 	dropped []index.Part
 }
@@ -26,13 +26,13 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If text points back to the sentence before, lead is that sentence. For a remedy, both
-	// may be empty.
+	// text is a sentence. If it refers to the sentence before, for example with "this", lead is that sentence.
+	// For a remedy, both may be empty.
 	lead, text string
 	remedy     *remedy
 	// asked are the terms of the cue that led to the fact.
 	asked []string
-	// If the fact is about a name in the cue, about is this name.
+	// about is the name in the cue that the fact is about, or "".
 	about string
 	// score is from 0 to 1.
 	score float64
@@ -44,11 +44,11 @@ const (
 	maxLines     = 6
 	maxHits      = 60
 	maxFollowing = 200
-	// A remedy is searched for in this number of rows after an error, which include rows of other sessions.
+	// This number of rows after an error are searched for a remedy. They include rows of other sessions.
 	followingRows = 2_000
 )
 
-// A finder looks up cues in the index as it is at one moment.
+// A finder looks up cues in a snapshot of the index.
 type finder struct {
 	v     *index.View
 	in    index.Scope
@@ -57,7 +57,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts whose score is not below least, best first.
+// find returns the facts with a score of least or more, the best first.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}
@@ -103,7 +103,7 @@ func (f *finder) frequency(term string) (int, error) {
 	return n, err
 }
 
-// rarest returns those terms that some chunk has, the rarest first.
+// rarest returns the terms that occur in the index, the rarest first.
 func (f *finder) rarest(all []string) ([]string, error) {
 	var have []string
 	for _, t := range all {
@@ -119,8 +119,8 @@ func (f *finder) rarest(all []string) ([]string, error) {
 	return have, nil
 }
 
-// chunks returns the newest chunks of a kind that have all terms, except those that isWanted refuses. It looks
-// at a limited number of chunks.
+// chunks returns the newest chunks of a kind that contain all terms and that isWanted accepts. It looks at
+// maxHits chunks at most.
 func (f *finder) chunks(all []string, kind index.Kind, isWanted func(*index.Hit) bool) (hits []index.Hit, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -160,8 +160,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether the model no longer sees a message. Even if an error has gone from the model's view,
-// the messages after it may still be there.
+// counts reports whether the model no longer sees the message of h. The model may no longer see an error, but
+// still see the remedy after it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through
@@ -172,10 +172,10 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 	return x
 }
 
-// These are the scores of a statement that names what a cue names.
+// worth is the score of a statement about a name in the cue, by the statement's class.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// For a prompt, names also returns findings, and not only rules and decisions.
+// names adds the rules and decisions about the names in a cue, and for a prompt also the findings.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {
@@ -197,7 +197,7 @@ func (f *finder) names(c *cue) error {
 	return nil
 }
 
-// A rule about a directory is found among this number of chunks with its name.
+// If more chunks than this contain the name of a directory, the name is too common to look up.
 const maxOfDirectory = 300
 
 func queriesOf(n name) (all [][]string) {
@@ -242,7 +242,7 @@ func (f *finder) about(n name, hits []index.Hit, isPrompt bool) {
 	}
 }
 
-// Each statement about a name holds the text that keyOf returns.
+// keyOf returns a text that every statement about the name contains.
 func keyOf(n name) string {
 	switch n.kind {
 	case aCommand:
@@ -286,7 +286,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// A statement is superseded if a later sentence about the same name revokes or replaces it.
+// isSuperseded reports whether a later sentence about the same name revokes or replaces s.
 func isSuperseded(s *spoken, all []spoken) bool {
 	for i := range all {
 		later := &all[i]
@@ -307,7 +307,7 @@ func isLater(a, b *index.Hit) bool {
 	return a.At > b.At
 }
 
-// overlap returns the share of the content of a that b also has.
+// overlap returns the share of a's content that b also has.
 func overlap(a, b string) float64 {
 	of := content(a)
 	if len(of) == 0 {
@@ -316,7 +316,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of the terms `of` that are among the terms `in`, or 1 without terms.
+// share returns the share of the terms `of` that are among the terms `in`. If `of` is empty, it returns 1.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

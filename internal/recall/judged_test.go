@@ -21,7 +21,7 @@ import (
 // is one of these:
 //
 //	@ ses_b           the next lines are of another session; @foreign: of another project; @pi: of Pi
-//	@self 12          they are of the session that asks, and its head covers 12 messages; @self visible: none
+//	@self 12          the next lines are of the session that asks, whose head covers 12 messages; @self visible: no head
 //	u text            the user's prompt
 //	a text            the agent's answer
 //	$ command         a command; the lines after it that begin with "!" are the errors with which it fails
@@ -236,8 +236,8 @@ next:
 	return ""
 }
 
-// The lines arrive in at least 90 % of the situations that need one, and at most 10 % of the lines are false.
-// The thresholds were chosen with the first file, before the second was written.
+// Recall must deliver a line in at least 90 % of the situations that need one. At most 10 % of the delivered
+// lines may be wrong. The thresholds were chosen with the first file, before the second was written.
 func TestLinesArriveWhenTheyAreNeeded(t *testing.T) {
 	for _, file := range []string{"tuned.txt", "heldout.txt"} {
 		t.Run(file, func(t *testing.T) {

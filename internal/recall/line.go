@@ -11,13 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Sizes of a line, in tokens. The id of a session may take a third of it.
+// Sizes of a line, in tokens. The id of a session may take a third of the line.
 const (
 	maxLine  = 64
 	minQuote = 30
 )
 
-// harness and session name the session of the model that gets the line.
+// harness and session identify the session whose model gets the line.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
 	if f.harness != harness || f.session != session {
@@ -45,7 +45,7 @@ func (f *fact) line(harness, session string) string {
 	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
 }
 
-// If the sentence before the text does not fit, the name that the fact is about replaces it.
+// If the sentence before the text does not fit, quote shows the name that the fact is about instead.
 func (f *fact) quote(budget int) string {
 	if f.lead == "" {
 		return quote(f.text, f.about, budget)
@@ -62,7 +62,7 @@ var said = map[index.Role]map[class]string{
 }
 
 // quote returns a text as data: in quotation marks, on one line, without credentials, control characters and
-// markup. If the text has more tokens than the budget, quote keeps the part around the name about.
+// markup. If the text has more tokens than the budget, quote keeps the words around the name `about`.
 func quote(text, about string, budget int) string {
 	text = plain(text)
 	if tokens.Count(text) > budget {

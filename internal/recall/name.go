@@ -128,7 +128,7 @@ var withSubcommand = []string{
 // These words stand between a program and its subcommand, for example "exec" in "npm exec vitest".
 var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
-// No rule is about these programs, mostly because they only read.
+// glance lists programs that no rule is about, mostly because they only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
 // commandOf returns the part of a command line that says what it does. For "cd web && CI=1 npm run lint --fix"
@@ -175,7 +175,7 @@ var (
 	assignmentWord   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// Most directories have files with these names. Alone, the name does not say which file is meant.
+// common matches the names of files that most directories have. Such a name alone does not identify a file.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
 // means reports whether a statement with the name said is about the thing with the name used.

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// within bounds a pass's wait for the index. A fact that is found later goes to the next new content.
+	// within is how long a pass waits for the index. A fact that is found later is delivered with the next new content.
 	within = 8 * time.Millisecond
 	// apart is the least number of passes between two lines.
 	apart = 4
-	// The model must follow a line within this number of passes. A later use of the line does not count.
+	// soon is the number of passes in which the model must use a line. A later use is not recorded.
 	soon = 6
-	// maxConsidered bounds the facts that are looked for in the prompt.
+	// At most maxConsidered facts are compared with the text that the model sees.
 	maxConsidered = 5
 )
 
@@ -71,8 +71,8 @@ type told struct {
 	isRead   bool
 	rows     []store.RecallRow
 	unstored []store.RecallRow
-	// asked maps each name to the pass that looked it up. A session uses few files and commands, and most of
-	// them again and again, so asked saves lookups.
+	// asked maps each name to the pass that looked it up. A session uses the same files and commands again and again, so
+	// asked saves lookups.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
@@ -80,7 +80,7 @@ type told struct {
 
 var lines = session.NewSlot[told]()
 
-// If an earlier message knows something about the new content, decide adds a line to the newest unit that the provider
+// If an earlier message has a fact about the new content, decide adds a line to the newest unit, which the provider
 // has not seen. Like a reminder, the line is a note: it causes no bust, and every later wire repeats it.
 func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	s := ps.Session
@@ -117,7 +117,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 	var cues []cue
 	for _, n := range slices.Backward(news) {
 		c := cueOf(codec.Vocabulary(), n.Part, s.Row.Directory, ps.Config.Memory.AutoSearch.MinPromptChars)
-		if len(c.lines) == 0 { // a prompt also gets findings, so its names are looked up even if a call had them
+		if len(c.lines) == 0 { // for a prompt, findings are searched, too, so its names are looked up again
 			c.names = slices.DeleteFunc(c.names, func(n name) bool { return t.wasAsked(n, number) })
 		}
 		if !c.isEmpty() {
@@ -141,7 +141,7 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 
 func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
 
-// If an earlier pass did not wait for its facts, lookUp returns those.
+// If the lookup of an earlier pass was too slow, lookUp returns the facts of that lookup.
 func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
 	if t.pending == nil {
 		if len(cues) == 0 {
@@ -189,7 +189,7 @@ func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
 	return is
 }
 
-// A session gets each fact only once, so id identifies what a fact says.
+// id identifies the text of a fact, because a session gets each fact only once.
 func (f *fact) id() int64 {
 	h := fnv.New64a()
 	text := f.lead + " " + f.text
@@ -218,7 +218,7 @@ func (t *told) has(fact int64) bool {
 	return slices.ContainsFunc(t.rows, func(r store.RecallRow) bool { return r.Fact == fact })
 }
 
-// The JSON array holds the files and commands that a fact names, without the one that it is about.
+// names returns a JSON array of the files and commands in a fact, without the name that the fact is about.
 func (f *fact) names() string {
 	text := f.lead + " " + f.text
 	all := []string{}
@@ -235,7 +235,7 @@ func (f *fact) names() string {
 	return string(array)
 }
 
-// follow notes which of the newest lines the model has followed with its new calls.
+// follow records which of the newest lines the model has used in its new calls.
 func (t *told) follow(news []pipeline.New, directory string, number int) {
 	for i := len(t.rows) - 1; i >= 0 && number-t.rows[i].Pass <= soon; i-- {
 		row := &t.rows[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// A line that has this share of a statement's terms says the same.
+// If a line contains this share of a statement's terms, the line says the same as the statement.
 const same = 0.7
 
 // visible is what the model sees, and may be JSON.
@@ -25,9 +25,9 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// A line says the same as a sentence if it has most of the sentence's terms, all terms in asked, and some of
-// the others. A rule may have no other terms. Then the line must be a rule, too: otherwise a prompt that asks
-// for the forbidden thing would count.
+// says reports whether a line of text says the same as a sentence. The line must have most of the sentence's
+// terms, all terms in asked, and some of the others. If a rule has no other terms, the line must be a rule,
+// too. A prompt that only asks for the forbidden thing does not say the same.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
@@ -58,7 +58,7 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest leaves out the words that do not tell what a sentence is about.
+// longest returns the longest word that says what the sentence is about.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {

@@ -12,7 +12,7 @@ import (
 type class uint8
 
 const (
-	// chatter is true for a moment only, for example a task, a question or a plan.
+	// chatter is not worth remembering, for example a task, a question or a plan.
 	chatter class = iota
 	detail
 	// finding says how something behaves, or why it failed.
@@ -23,7 +23,7 @@ const (
 	lifted
 )
 
-// A rule must be general: most sentences with "must" or "do not" are about the task of the moment.
+// rulePattern is narrow, because most sentences with "must" or "do not" are about the task of the moment.
 var (
 	rulePattern = pattern(
 		`never|always|from now on|whenever|every time|each time|at all times|by hand|without asking|under no circumstances|no exceptions`,
@@ -87,8 +87,7 @@ func classify(sentence string, who index.Role) class {
 // reference matches words that point to the sentence before.
 var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they|the (root )?(cause|reason|culprit|workaround|fix|problem|solution)`)
 
-// A spoken is a sentence of a chunk. Most sentences are about something else, so the class is found out only when it is
-// needed.
+// A spoken is a sentence of a chunk. Its class is computed only if it is needed.
 type spoken struct {
 	text    string
 	before  string
@@ -104,8 +103,8 @@ func (s *spoken) is() class {
 	return s.class
 }
 
-// lead returns the sentence before s, if s points back to it, names nothing itself, and is a finding, a
-// decision or a rule.
+// If s is a finding, a decision or a rule, names nothing, and refers to the sentence before it, lead returns that
+// sentence.
 func (s *spoken) lead() string {
 	if s.before != "" && reference.MatchString(s.text) && s.is() > detail && s.is() != lifted && len(namesIn(s.text)) == 0 {
 		return s.before
@@ -127,7 +126,7 @@ func saidIn(hits []index.Hit) (all []spoken) {
 	return all
 }
 
-// The words in empty do not tell what a sentence is about. empty holds their stems.
+// empty has the stems of words that do not say what a sentence is about.
 var empty = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range terms.Of(`a an the this that these those it its is are was were be been being am do does did done doing has have had having
@@ -142,7 +141,7 @@ var empty = func() map[string]bool {
 	return all
 }()
 
-// verb matches the word after which a rule says what holds for its subject.
+// verb matches the word after the subject of a rule, for example "must".
 var verb = pattern(`must|may|should|shall|can|always|never|needs?|has to|have to|is|are|do not|don'?t|gets?|begin|belongs?|stays?`)
 
 // inOrder returns the terms that say what a text is about, in order.

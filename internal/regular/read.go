@@ -11,10 +11,10 @@ import (
 // ErrTooLarge means that a file is larger than the caller's limit.
 var ErrTooLarge = errors.New("too large")
 
-// Read returns the content of a regular file, also through links. If the file is larger than limit bytes, the
-// error is ErrTooLarge.
+// Read returns the content of a regular file. It follows links. If the file is larger than limit bytes, the error is
+// ErrTooLarge.
 //
-// Read reads no more bytes than the size of the file. The kernel's files in /proc say 0 bytes, and some of them have
+// Read reads no more bytes than the size of the file. The kernel's files in /proc have size 0, and some of them have
 // no end (/proc/self/pagemap) or make the reader wait (/proc/kmsg). A repository can contain links to them.
 func Read(path string, limit int64) ([]byte, error) {
 	content, size, err := read(path, limit)
@@ -27,7 +27,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// Prefix returns the first bytes of a regular file, at most limit. Otherwise it works like Read.
+// Prefix returns the first bytes of a regular file, at most limit. It follows the same rules as Read.
 func Prefix(path string, limit int64) ([]byte, error) {
 	content, _, err := read(path, limit)
 	return content, err

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// project H9: a repository may hold a link to a file of the kernel, for example to /proc/self/pagemap, which has size
-// 0 and never ends. A failure of the test must not fill the memory, so the test uses /proc/self/status.
+// Bug class project H9: a repository may contain a link to /proc/self/pagemap, which has size 0 and never ends. A
+// failure of the test must not fill the memory, so the test uses /proc/self/status.
 func TestHostileCloneKernelFilesAreEmpty(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/proc/self/status", link); err != nil {

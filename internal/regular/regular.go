@@ -10,12 +10,12 @@ import (
 var (
 	// ErrNotRegular is the error for a directory, a named pipe, a device, or a link that Open must not follow.
 	ErrNotRegular = errors.New("not a regular file; replace it by a copy of the file")
-	// ErrReplaced means that a file was replaced while it was opened. Opening it again opens the new one.
+	// ErrReplaced means that somebody replaced a file while it was opened. A second Open opens the new file.
 	ErrReplaced = errors.New("replaced while it was opened")
 )
 
-// Open opens a regular file for reading. seen describes the file as the caller has examined it. If a link or
-// another file has replaced it since then, Open fails with ErrReplaced.
+// Open opens a regular file for reading. seen is the result of the caller's earlier Lstat. If a link or another
+// file has replaced the file since then, Open fails with ErrReplaced.
 func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	if err := Check(seen); err != nil {
 		return nil, nil, err
@@ -37,8 +37,8 @@ func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, 
 	return f, opened, nil
 }
 
-// Check fails with ErrNotRegular, unless info describes a regular file. info must come from Lstat, because Stat
-// describes the target of a link.
+// If info does not describe a regular file, Check returns ErrNotRegular. info must come from Lstat, because
+// Stat describes the target of a link.
 func Check(info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():

@@ -73,8 +73,8 @@ func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	return os.Rename(temporary.Name(), file)
 }
 
-// MakeDirectory also creates the missing directories above. A new directory belongs to the owner of its parent,
-// so that the user can remove what an installation by root has left.
+// MakeDirectory creates a directory and the missing directories above it. A new directory belongs to the owner of
+// its parent, so that the user can remove what an installation by root has left.
 func MakeDirectory(dir string, perm fs.FileMode) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -103,7 +103,7 @@ func MakeDirectory(dir string, perm fs.FileMode) error {
 	return keepOwner(f, info)
 }
 
-// A rename over a read-only file would work in spite of its mode. So CheckWritable refuses the file.
+// CheckWritable returns an error for a read-only file, because a rename would replace even such a file.
 func CheckWritable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// summaryTokens is the assumed size of a summary of the harness.
+	// summaryTokens is the assumed size of a summary that the harness writes.
 	summaryTokens = 1200
-	// cutResult is the size, in tokens, of a result of 2,000 characters.
+	// The harness summarises only 2,000 characters of a result. cutResult is this size in tokens.
 	cutResult = 500
 )
 
 // An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// The summary of the newest compaction stands for the first messages. from is their number.
+	// The summary of the newest compaction replaces the first messages. from is the number of these messages.
 	compactions, from int
 	biller            *biller
 }
 
-// If the prompt still fits, compaction is zero. plain is the usage of the unmodified request. Each prompt has
-// unseen tokens that the trace does not show.
+// request returns the usage with the harness's own compactions. If the prompt still fits, compaction is
+// zero. plain is the usage without compactions. Each prompt has unseen tokens that the trace does not show.
 func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
 	if a.from >= len(p.messages) {
-		a.compactions, a.from, a.biller = 0, 0, nil // the harness took the messages back, and the summary with them
+		a.compactions, a.from, a.biller = 0, 0, nil // the harness has taken back the messages and their summary
 	}
 	usage = plain
 	if a.biller != nil {
@@ -39,7 +39,7 @@ func (a *alone) request(at int64, model string, r route.Route, p prompt, plain p
 	}
 	kept := a.kept(p.messages, window)
 	if kept <= a.from {
-		return usage, compaction // there is nothing to summarise, so the harness cannot help itself
+		return usage, compaction // there is nothing to summarise, so the prompt stays too long
 	}
 	text := a.summary()
 	for i := a.from; i < kept; i++ {
@@ -69,7 +69,7 @@ func (a *alone) prompt(p prompt) prompt {
 	return prompt{system: p.system, messages: append([]render.WireMessage{summary}, p.messages[a.from:]...)}
 }
 
-// kept returns the index of the first message that stays word for word. The newest one always stays.
+// kept returns the index of the first message that is not summarised. The newest message always stays.
 func (a *alone) kept(messages []render.WireMessage, window int) int {
 	budget := min(max(window/4, a.of.LeastKept), a.of.MostKept)
 	i := len(messages) - 1

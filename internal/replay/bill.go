@@ -23,21 +23,21 @@ func newBiller() *biller {
 	return &biller{sizes: make(map[render.Hash]Sources)}
 }
 
-// The harness marks this number of the newest messages with a cache breakpoint. It uses its other breakpoints
-// for the system prompt.
+// The harness sets a cache breakpoint on each of its newest messages, up to this number. Its other
+// breakpoints are on the system prompt.
 const newestMarked = 2
 
 // A prompt leaves out the definitions of tools.
 type prompt struct {
 	system   []string
 	messages []render.WireMessage
-	// head is the number of leading messages that stand for summarised history.
+	// head is the number of leading messages that replace summarised history.
 	head int
 }
 
-// request returns the usage that the provider would report, and the sources of the prompt. Both have the same
-// sum. If the route has breakpoints, request sets them as the harness does: on the system prompt and on the
-// newest messages. If one is left over, it is set on the head's acknowledgement.
+// request returns the usage that the provider would report, and the sources of the prompt's tokens. If the
+// route has breakpoints, request sets them as the harness does: on the system prompt and on the newest
+// messages. If a breakpoint is left over, it is set on the head's acknowledgement.
 func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}

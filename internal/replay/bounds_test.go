@@ -383,8 +383,8 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	return answers, report
 }
 
-// The export before the first pass contains the configuration. If the harness asks for a system prompt earlier,
-// the replay needs the configuration for it: otherwise the guidance would change at the second request.
+// The export before the first pass contains the configuration. If the harness asks for a system prompt earlier, the
+// replay needs the configuration for this prompt. Without it, the guidance would change at the second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

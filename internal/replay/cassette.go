@@ -12,15 +12,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A trace may come from anybody, so the content of a cassette is limited. A session of several months has some
-// thousand runs, and no shim can send an answer longer than one frame.
+// A trace may come from anybody, so a cassette has limits. A session of several months has some thousand runs,
+// and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
 	maxAnswerBytes = schema.MaxBodyBytes
 )
 
-// A takeKey identifies a question by the agent, the model and the prompts, and not by the name, title or time
-// limit of the run.
+// A takeKey identifies a question by the agent, the model and the prompts. The run's name, title and time limit
+// may differ.
 type takeKey [sha256.Size]byte
 
 func keyOf(params json.Value) (takeKey, error) {
@@ -49,7 +49,6 @@ type take struct {
 	due chan struct{}
 }
 
-// answer is called when the replay has reached the recorded answer.
 func (t *take) answer() (schema.AgentRunResult, error) {
 	var r schema.AgentRunResult
 	switch {
@@ -61,31 +60,31 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// A pass or a command may end a run. The replay repeats passes and commands, so its host has then withdrawn
-	// the run, too, and does not wait for this answer. So only the end of the run's time is left as a reason.
+	// The recorded host withdrew this run. If a pass or a command was the reason, the replay's host withdraws the
+	// run, too, and does not wait for this answer. So the reason was the run's time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
 	return r, nil
 }
 
-// A cassette plays each recorded answer at its recorded place among the shim's steps. So each publication of
-// history comes between the same passes as in the recording.
+// A cassette gives each recorded answer at its place among the shim's steps. So each publication of history
+// comes between the same passes as in the recording.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded order.
+	// takes are the recorded questions that the host has not asked yet, equal questions in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
-	// working is the number of background jobs of the host that may ask. waiting holds the contexts of the
-	// questions whose answers are not due yet.
+	// working is the number of the host's background jobs that may ask a question. waiting holds the contexts of
+	// the questions whose answers the replay has not reached yet.
 	working int
 	waiting map[*take]context.Context
 	// Each change of working or waiting closes changed and replaces it.
 	changed chan struct{}
-	// The trace does not contain the questions in missed.
+	// missed lists the questions that the trace does not contain.
 	asked  int
 	missed []MissedRun
-	// If live is not nil, it answers instead of the takes.
+	// If live is not nil, it answers the questions, and the takes are not used.
 	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 
@@ -116,8 +115,8 @@ func (c *cassette) work(change int) {
 	c.stir()
 }
 
-// A host looks for words in an error to find out whether the provider was overloaded. A question's name could
-// contain one of these words, so errNotRecorded does not name the question.
+// errNotRecorded does not name the question. A host searches an error for words that mean an overloaded
+// provider, and a question's name could contain such a word.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements agent.Cassette. It waits until the replay reaches the recorded answer.
@@ -194,7 +193,7 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// If no background job can continue, untilQuiet returns nil. Otherwise the channel is closed at the next change.
+// untilQuiet returns nil if no background job can continue, or a channel that the next change closes.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

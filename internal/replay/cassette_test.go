@@ -105,8 +105,8 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 	return all
 }
 
-// The first pass after each recorded answer must be the first to see a publication, which covers the messages
-// in the question.
+// The first pass after a recorded answer must be the first pass with its publication. The publication must
+// cover the messages in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -180,8 +180,8 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// A command, and not a pass, starts a wrap-up's questions to the historian. The prompts contain characters that
-// JSON has to escape.
+// A wrap-up is a command, so its questions to the historian do not come from a pass. The prompts contain
+// characters that JSON has to escape.
 func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
@@ -228,7 +228,7 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited replaces each line of an agent with the lines that edit returns.
+// edited returns a trace in which edit has changed each line with a hidden agent's question or answer.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)
@@ -438,7 +438,7 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay continues only when the host has no more work. No answer is given before its place in the trace.
+// The replay continues only when the host has no more work. No answer comes before its place in the trace.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -485,7 +485,7 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 }
 
 // The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The
-// replay repeats the first kind. So if the replay waits for the answer, a recorded failure is a timeout.
+// replay repeats passes and commands. So if the replay waits for the answer, the time was over.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

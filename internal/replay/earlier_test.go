@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// In two traces of one session, compare counted the historian's earlier runs twice: the state at the beginning of the
-// second trace has their tokens, too.
+// The bug: if a session had two traces, compare counted the historian's earlier runs twice. The state at the
+// beginning of the second trace includes the tokens of these runs.
 func TestRunsBeforeTheTraceCostNothing(t *testing.T) {
 	content := string(bytes.Join(plain(t, "history.jsonl.gz"), nil))
 	historian := func(content string) float64 {

@@ -48,8 +48,8 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	}
 }
 
-// That model's provider has nothing cached. So the first pass for the other model is hard, even though its wire
-// extends the last one.
+// The other model's provider has nothing cached. So the first pass for the other model is hard, even though its
+// wire extends the last one.
 func TestOtherModelIsHardBothWays(t *testing.T) {
 	var models []string
 	for _, p := range replayOf(t, edgeTrace).Detail {
@@ -130,7 +130,7 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// If a pass has decided against a bust for its price, the report shows this.
+// If the price has kept a pass from a bust, the report shows this.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

@@ -74,7 +74,7 @@ func TestBrokenInvariantsAreNamed(t *testing.T) {
 	}
 }
 
-// If an earlier pass has shown a placeholder, it is no new drop.
+// If an earlier pass has already shown a placeholder, the placeholder is no new drop.
 func TestADropStaysOnSteadyPasses(t *testing.T) {
 	dropped := map[string]bool{}
 	wire := []render.Rendered{sent("u", transcript.User, []render.Block{text("x")}, text("[dropped §1§]"))}

@@ -16,14 +16,14 @@ import (
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
 
-// Passes that change nothing differ only in their tails. With 5, for example, the judge checks every fifth of them.
+// Passes that change nothing are alike. With the value 5, the judge checks every fifth of these passes.
 var judgedEvery = map[string]int{
 	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25, "opencode2.jsonl.gz": 5,
 }
 
-// The judge checks each pass that changes something, the last pass of each session, and some others. None of
-// their wires may break a rule of the provider that the raw array keeps.
+// The judge checks each pass that changes something, the last pass of each session, and some others. If the raw
+// array obeys a rule of the provider, the wire must obey it, too.
 func TestJudgeTraces(t *testing.T) {
 	j := judge.Needs(t)
 	all := anyways()

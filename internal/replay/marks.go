@@ -21,8 +21,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a setting of the dial (the configuration's key spending), with a high and a low mark in percent of
-// the window. If passes choose the low mark by price, Low is 0.
+// Marks are a value of the configuration's key spending, with a high and a low mark in percent of the window.
+// If passes choose the low mark by price, Low is 0.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
@@ -42,12 +42,12 @@ func (m Marks) LowText() string {
 	return fmt.Sprintf("%.0f%%", m.Low)
 }
 
-// A MarksBill is the bill of a trace at a setting of the dial and a pair of marks.
+// A MarksBill is the bill of a trace with a value of spending and a pair of marks.
 type MarksBill struct {
 	Marks
 	Busts  int    `json:"busts"`
 	Tokens Tokens `json:"tokens"`
-	// Bill includes the historian's runs: a setting with more runs has smaller prompts.
+	// A setting with more runs of the historian has smaller prompts, so Bill includes these runs.
 	Bill float64 `json:"bill"`
 	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`
@@ -72,7 +72,7 @@ func (m Marks) others() []Marks {
 	return all
 }
 
-// If passes choose the low mark by price, low is the average of these choices in percent, or 0 if no pass had
+// If passes choose the low mark by price, low is the average of their choices in percent, or 0 if no pass had
 // to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
@@ -107,7 +107,7 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c with the parts of m that are not zero. The marks then hold for every model.
+// at returns the configuration c with the parts of m that are not zero. The marks apply to every model.
 func (m Marks) at(c schema.Config) schema.Config {
 	c.Spending = cmp.Or(m.Spending, c.Spending)
 	if high, _ := config.Threshold(c, "", "", 0); m.High > 0 && m.High != high {
@@ -118,15 +118,15 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// Near returns the other settings of the dial, and marks near the chosen ones. low is the average low mark of
-// the busts.
+// Near returns the other values of spending, and marks near the chosen ones. low is the average low mark of the
+// busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }
 
 const gridStep = 15
 
-// Grid returns each setting of the dial at the chosen high mark, and at a lower and a higher one.
+// Grid returns each value of spending at the chosen high mark, at a lower one and at a higher one.
 func Grid(chosen Marks, _ float64) (all []Marks) {
 	chosen.Chosen = false
 	for _, high := range []float64{max(minHighMark, chosen.High-gridStep), chosen.High, min(maxHighMark, chosen.High+gridStep)} {
@@ -140,8 +140,8 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 	return all
 }
 
-// RunMarks replays a trace at the marks that others (Near or Grid) returns for the chosen ones. The bill of the
-// chosen marks comes first, from `own`, the summary of a replay with o. RunMarks calls open once for each run.
+// RunMarks replays a trace with each of the marks that others (Near or Grid) returns. The first bill is that of
+// the chosen marks, from `own`, the summary of a replay with o. RunMarks calls open once for each run.
 // o.Progress counts the steps of all runs together. The recorded usage belongs to the recorded marks, so
 // RunMarks ignores o.AsRecorded, and `own` must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options, others func(chosen Marks, low float64) []Marks) ([]MarksBill, error) {

@@ -52,8 +52,8 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// A low mark below the one that the price chooses makes busts deeper. A high mark that the session never
-// reaches costs the same as an unmodified prompt.
+// If the low mark is below the one that the price chooses, busts remove more. If the session never
+// reaches the high mark, it costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

@@ -26,10 +26,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// With -whole, anyways returns all traces in all modes with all profiles. Otherwise it returns all combinations
-// of the short trace, two of the long trace and one of Pi's. Of the other traces, it returns every fourth
-// combination. The trace with a historian has two combinations, in which the host asks questions that the trace
-// does not contain. The windows are so small that pressure rises again and again.
+// With -whole, anyways returns all traces in all modes with all profiles. Without it, anyways returns all
+// combinations of the short trace, two of the long trace and one of Pi's. Of the other traces, it returns every
+// fourth combination. The trace with a historian has two combinations, in which the host asks questions that the
+// trace does not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -99,7 +99,7 @@ func (a anyway) replay(t *testing.T) Summary {
 	return report.Summary()
 }
 
-// An episode opens at the high mark and ends below it, because of a bust or because the harness removed something.
+// An episode begins at the high mark, and ends below it, after a bust or a removal by the harness.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
 	last := make(map[string]*Pass) // by session, the last bust that did not end its episode
@@ -116,8 +116,8 @@ func pressureFindings(passes []*Pass) []string {
 		if !justified {
 			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
 		}
-		// A session that stays above the mark had nothing more to drop. Another bust is allowed only after new
-		// messages.
+		// If a bust leaves the prompt above the mark, there was nothing more to drop. Another bust is allowed only after
+		// new messages.
 		if before := last[p.Session]; before != nil && p.Messages <= before.Messages {
 			found = append(found, fmt.Sprintf("pass %d busts again after pass %d, and nothing has come since", p.Pass, before.Pass))
 		}
@@ -129,8 +129,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts, and above those that end above the high mark. After these, the next bust may
-// follow after only a few steps.
+// own counts the host's own busts. above counts the busts after which the prompt is still above the high mark.
+// After such a bust, the next one may follow after a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

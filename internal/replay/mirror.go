@@ -34,8 +34,8 @@ func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// The messages follow the earlier ones of their array. A trace may come from anybody, so it is refused before
-// anything decodes more messages or parts than the host accepts.
+// messagesOf decodes messages that follow `earlier` other messages of their array. A trace may come from
+// anybody, so messagesOf refuses more messages or parts than the host accepts.
 func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err error) {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return nil, fmt.Errorf("messages: %w", err)
@@ -58,7 +58,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// After a resync, resume copies the first kept messages of the replaced mirror, without their patches.
+// resume copies the first kept messages of the mirror before a resync, without their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))

@@ -1,20 +1,20 @@
 package replay
 
-// An Outcome is the real cost and gain of a bust up to the end of the trace, as the simulated provider bills
-// them. Price is only the estimate at the decision.
+// An Outcome is the real cost and gain of a bust up to the end of the trace, as the simulated provider bills them.
+// The bust's Price is only the pass's estimate.
 type Outcome struct {
-	// Because of the bust, the provider could not read Resent tokens from its cache. The bust shortened the
-	// prompt by Removed tokens.
+	// Resent counts the tokens that the provider could not read from its cache because of the bust. Removed counts
+	// the tokens by which the bust shortened the prompt.
 	Resent  int `json:"resentTokens"`
 	Removed int `json:"removedTokens"`
-	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the money that
-	// the bust's request and all later requests of the session saved on the removed tokens. Both compare with the
-	// unmodified session. So the sum of Gain minus Cost over all busts is about the difference of the two bills.
+	// Cost is the price of the resent tokens, minus the price of reading them from the cache. Gain is the price of
+	// the removed tokens in the bust's request and all later requests. Both compare with the unmodified session. So
+	// the sum of Gain minus Cost over all busts is about the difference of the two bills.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
 	// PaidOffAt is the pass at which Gain reaches Cost, or 0.
 	PaidOffAt int `json:"paidOffAt,omitzero"`
-	// Without the bust, NeededAt would have been the first pass whose prompt exceeds the window. 0 means none.
+	// NeededAt is the first pass whose prompt would have exceeded the window without the bust, or 0.
 	NeededAt int `json:"neededAt,omitzero"`
 }
 
@@ -33,7 +33,7 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 type stay struct {
 	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// From the first pass to this one, one removed token would have saved this money in $.
+	// saved is the money in $ that one token would have saved up to this pass if it had never been sent.
 	saved float64
 }
 
@@ -45,8 +45,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 			o := bustBetween(session[i-1], p)
 			all[p], removed = o, removed+o.Removed
 		}
-		// The harness may take back content that a bust removed, for example in a revert. Then the prompt is
-		// shorter by less than the sum of all busts.
+		// The harness may take back content that a bust removed, for example in a revert. The busts then shorten the
+		// prompt by less than their sum.
 		share := 1.0
 		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)
@@ -66,8 +66,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// The unmodified session shows which tokens are new at this pass: its prompt grows by exactly these tokens. If
-// its prefix is cached, all its other tokens are read from the cache.
+// The prompt of the unmodified session grows by exactly the tokens that are new at this pass. If its prefix is
+// cached, all its other tokens are read from the cache.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{
@@ -78,7 +78,7 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// before is the money that one token had saved before the bust.
+// before is the money that one removed token had saved before the bust.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)

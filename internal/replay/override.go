@@ -21,7 +21,7 @@ func Profiles() []string {
 	return names
 }
 
-// The answers come at their recorded places, so agentTimeout is long.
+// The replay gives an answer only at its place in the trace, so agentTimeout is long.
 const agentTimeout = 24 * time.Hour
 
 // A session without a parent gets this parent if it is replayed as a subagent.
@@ -35,7 +35,7 @@ type overrides struct {
 	prices  Prices
 	marks   Marks
 	isLive  bool // hidden agents are asked
-	// If a provider is replayed under another name, recorded maps this name to the recorded one.
+	// recorded maps the new name of a renamed provider to the recorded name.
 	recorded map[string]string
 }
 
@@ -62,8 +62,8 @@ func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && len(v.prices) == 0 && v.marks == Marks{} && !v.isLive
 }
 
-// configure sets the keys that decide the mode, and raises the historian's time limit. The limit uses the
-// machine's clock and not the time of the trace, so a recorded answer could exceed it.
+// configure sets the keys that decide the mode. It also raises the historian's time limit. The limit uses
+// the machine's clock, and the replay may give a recorded answer late.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	*c = v.marks.at(*c)
@@ -114,7 +114,7 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// If the recorded name leads to the wanted profile, provider keeps this name.
+// If the recorded name of a provider leads to the wanted profile, provider returns this name.
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded

@@ -50,8 +50,8 @@ func TestModeOfATraceIsOverridden(t *testing.T) {
 	}
 }
 
-// Some providers get their profile by name. The replay renames a provider only if it must, and then still finds
-// the limits of its models.
+// Some providers get their profile by name, so a replay with another profile renames them. The replay still
+// finds the limits of their models.
 func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 	const limits = `{"at":1500,"from":"host","body":{"jsonrpc":"2.0","id":9,"method":"models/limits","params":{"directory":"/p","model":{"provider":"github-copilot","id":"m"}}}}` + "\n" +
 		`{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":9,"result":{"contextTokens":77000,"npm":"@ai-sdk/github-copilot"}}}` + "\n"
@@ -116,8 +116,8 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	}
 }
 
-// With other settings, a replay asks its historian other questions, and the trace has no answers to them. So
-// the caller may pass a function that answers.
+// With other settings, the host asks other questions, and the trace has no answers to them. So the caller may
+// pass a function that answers.
 func TestReplayTakesAnswersFromAnotherHistorian(t *testing.T) {
 	play := func(p schema.Price) (Summary, int) {
 		t.Helper()

@@ -53,8 +53,8 @@ type player struct {
 type session struct {
 	mirror *mirror
 	passes int
-	// hasState is true when the player knows whether the host knew the session before the trace. isContinued is true
-	// if the session had passes before the trace. isSeen is true after the session's first pass in the trace.
+	// hasState is true when the session's earlier state is loaded, or reported as missing. isContinued is true if
+	// the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
 	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
 	isRecorded bool
@@ -73,7 +73,7 @@ type session struct {
 	// rawSystem is the system prompt before the host's change, system the one after it.
 	system, rawSystem []string
 	runs              int
-	// Before the first pass, counted is nil. Then it is the usage of the newest pass.
+	// counted is the usage of the newest pass, or nil before the first pass.
 	counted *promptcache.Tokens
 }
 
@@ -189,7 +189,7 @@ func (p *player) request(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	// The next step must wait until the host has handled a notification, so the player sends a request instead.
+	// The player sends each notification as a request, so that the next step waits until the host has handled it.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
@@ -224,13 +224,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// A recorded resync stays a resync. Otherwise the base is the revision in this replay.
+	// A recorded resync stays a resync. For any other step, the base is the revision in this replay.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// This replay has other tokens than the recording. The traces of older shims have none. Then each request
-	// counts as sent with the wire of its pass. If a session began before the trace, its first token belongs to
-	// a wire from that time.
+	// Sent names a wire by its token. This replay has other tokens than the recording, so Sent gets the token of
+	// this replay. The traces of older shims have no tokens, so each of their requests gets the token of its pass.
+	// If a session began before the trace, its first token belongs to an earlier wire, and stays.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -241,7 +241,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
-	if err := p.trace.cassette.settle(ctx); err != nil { // so that the report of this pass includes the run that it caused
+	if err := p.trace.cassette.settle(ctx); err != nil { // the report of this pass must include a run that the pass has caused
 		return err
 	}
 	if p.answered != nil {
@@ -253,8 +253,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// The session may be a fork, so its first array may already hold messages. Drops from the original may
-	// affect them, so this array did not grow.
+	// If the session is a fork, its first array already contains messages. Drops from the original may affect them,
+	// so this array did not only grow.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -304,7 +304,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// If a new system prompt came before its pass, the bust that it caused does not show in the messages.
+	// If a new system prompt came before its pass, it caused a bust that the messages do not show.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
@@ -344,7 +344,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// After the system prompt, the model request is complete, so system bills it.
+// When the host has answered with the system prompt, the model's request is complete. So system bills it.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {
@@ -396,8 +396,8 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// The shim may name the model; otherwise the newest user message does. modelOf also returns the package that
-// the recorded catalogue names for the model.
+// modelOf returns the model that the shim names. If the shim names none, the newest user message names it.
+// modelOf also returns the package that the recorded catalogue names for the model.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
 	if params.Model != nil {

@@ -23,7 +23,7 @@ func (p *Pass) Waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }
 
-// The host knows what each session has saved. So a replay and a status say the same.
+// readSavings takes the savings from the host, so that a replay and a status show the same figures.
 func (p *player) readSavings(ctx context.Context) error {
 	for id, ses := range p.sessions {
 		if ses.passes == 0 {
@@ -62,14 +62,14 @@ func (s Summary) Regret() (sum Regret) {
 	return sum
 }
 
-// Cost returns the bill with the historian's runs, which Bill lacks.
+// Cost returns Bill plus the cost of the historian's runs.
 func (s Summary) Cost() float64 {
 	v, _ := s.Saving()
 	return s.Bill + v.Historian
 }
 
-// Saving returns the sum of the sessions' savings. ok is false if none is known, because the trace has no price for
-// the models.
+// Saving returns the sum of the sessions' savings. If the models have no price in the trace, no saving is known,
+// and ok is false.
 func (s Summary) Saving() (sum schema.Saving, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because the sum of fractions depends on it
 		v := s.Saved[id]

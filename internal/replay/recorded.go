@@ -11,8 +11,8 @@ import (
 )
 
 // Recorded reads a trace without running a host. For each pass it calls see with the shim's array, and with the
-// wire from the recorded host's answer. If a pass has no good answer, Recorded skips this pass and all later
-// ones of the session until the next resync.
+// wire from the recorded answer. If a pass has no good answer, Recorded skips the session until its next
+// resync.
 func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) error) error {
 	type asked struct {
 		schema.TransformParams

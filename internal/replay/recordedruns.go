@@ -38,8 +38,8 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	return true
 }
 
-// ask ignores a question that it cannot read, and every question beyond maxTakes. The replay then treats these
-// as not recorded.
+// ask ignores a question that it cannot read, and every question beyond maxTakes. The replay treats such a
+// question as not recorded.
 func (r *recordedRuns) ask(m *message) {
 	var p schema.AgentRunParams
 	key, err := keyOf(m.Params)
@@ -78,7 +78,7 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports each question to a hidden agent that is not in the trace. If the trace has all questions, it
+// lackRuns reports each question to a hidden agent that is not in the trace. If there is no such question, it
 // reports the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked

@@ -10,15 +10,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The recorded usage belongs to other prompts, because the recording used other rules, another window or
-// another mode. A recount replaces it with the usage by the simulated provider.
+// A recount replaces the recorded usage with the usage that the simulated provider reports. If the replay has
+// other rules, another window or another mode, the recorded usage belongs to other prompts.
 //
-// The historian begins at a certain pressure. At another pressure it would ask a question that the trace does
-// not contain. So as long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage.
+// At another pressure, the historian would ask a question that the trace does not contain. So while a replay
+// with recorded runs still sends the recorded prompts, the recount keeps the recorded usage.
 type recount struct {
 	on bool
-	// counted is the usage of each answer, by the time at which the answer began: a fork copies messages with
-	// new ids but keeps their times.
+	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with
+	// new ids, but with the same times.
 	counted map[int64]promptcache.Tokens
 	// unseen is the number of tokens that the trace does not show, mainly the definitions of tools: the
 	// recorded size of the first prompt minus its simulated size.
@@ -26,7 +26,7 @@ type recount struct {
 	began  bool
 }
 
-// The first answer shows the number of unseen tokens. last is the simulated usage of its pass.
+// The first answer shows the number of unseen tokens. last is the simulated usage of the answer's pass.
 func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
 	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
 		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
@@ -37,8 +37,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// An answer gets the usage of the session's newest pass. If an answer began before the trace, it keeps its
-// recorded usage.
+// patch gives an answer the usage of the session's newest pass. If the answer began before the trace, it keeps
+// its recorded usage.
 func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
 	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
@@ -90,7 +90,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// The usage of a step in an event becomes the usage of its pass in this replay.
+// retellEvent replaces the usage in an event by the usage of its pass in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {
@@ -113,7 +113,7 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	patch := p.recount.patch(codec, m, ses)
 	isUnknown := patch == nil && m.Usage.Prompt() > 0 // this answer belongs to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
-		// A recorded answer proves nothing about the window of this replay.
+		// A recorded answer does not prove that the prompt fits into the window of this replay.
 		patch = schema.Patch{{Op: "remove", Path: paths.Usage}}
 	}
 	for i := range patch {

@@ -24,15 +24,15 @@ type Options struct {
 	// the recorded values.
 	Mode, Profile string
 	Window        int
-	// The parts of Marks that are zero keep the settings of the configuration.
+	// If a part of Marks is zero, the configured value stays.
 	Marks  Marks
 	Prices Prices
-	// If Ask is nil, the recorded answers are used. With other settings, the host asks other questions than the
-	// recorded host, so the replay needs Ask. Calls of Ask may be concurrent.
+	// Ask answers questions to hidden agents. If Ask is nil, the recorded answers are used. With other settings, the host
+	// asks other questions, so the replay needs Ask. Calls of Ask may be concurrent.
 	Ask func(schema.AgentRunParams) schema.AgentRunResult
-	// AsRecorded keeps the usage in the trace, which belongs to the recorded prompts. If the replayed prompts
-	// are larger, their passes see too little pressure. Without AsRecorded, the pressure follows the replayed
-	// prompts, because the simulated provider counts them.
+	// If AsRecorded is true, passes see the usage in the trace, which belongs to the recorded prompts. If the replayed
+	// prompts are larger, the pressure is then too low. If AsRecorded is false, passes see the usage that the simulated
+	// provider counts.
 	AsRecorded bool
 	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
@@ -41,7 +41,7 @@ type Options struct {
 	Watch func(Sent)
 }
 
-// Prices are by "provider/model", or by EveryModel for each other model.
+// The keys of Prices are "provider/model". EveryModel is the key for each other model.
 type Prices map[string]schema.Price
 
 const EveryModel = "*"
@@ -79,7 +79,7 @@ func (p *player) noPrice() error {
 	return fmt.Errorf("the list of prices has none for %s; add it, or %q for every other model", format.Clean(cmp.Or(strings.Join(models, " or "), "the models of the trace")), EveryModel)
 }
 
-// A replay may run at the same time as other work, so callTimeout is long. The reported times are measured separately.
+// callTimeout is long, because the machine may be busy. The reported times are measured separately.
 const callTimeout = time.Minute
 
 // Run replays the trace in r. It returns an error if it cannot read the trace or if the host refuses the trace.

@@ -226,7 +226,7 @@ func TestReplayCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A user sends the trace, so its patches need not fit its messages.
+// A trace may come from anybody, so its patches need not fit its messages.
 func TestRecordedPatchThatDoesNotFitIsAnError(t *testing.T) {
 	trace := bytes.ReplaceAll(bytes.Join(plain(t, "short.jsonl.gz"), nil), []byte(`"path":"/parts/`), []byte(`"path":"/nowhere/`))
 	err := Recorded(bytes.NewReader(trace), func(string, []json.Value, []json.Value) error { return nil })

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The simulated provider counts the tokens of a Pass. Raw and RawBill belong to the same request without
-// magicctx. Times are in ms.
+// The simulated provider counts the tokens of a Pass. Raw and RawBill are for the same request without magicctx.
+// Times are in ms.
 type Pass struct {
 	Pass      int            `json:"pass"`
 	Session   string         `json:"session"`
@@ -23,8 +23,8 @@ type Pass struct {
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the expected prompt size from which the pass decided, and Goal the wanted size, in tokens or 0 if
-	// unknown. If no rule proposed anything, Price is zero, otherwise the estimated cost and gain of the bust.
+	// Size is the expected prompt size from which the pass decided. Goal is the wanted size. Both are in tokens, or 0
+	// if unknown. Price is the estimated cost and gain of the bust, or zero if no rule proposed anything.
 	Size  int              `json:"size,omitzero"`
 	Goal  int              `json:"goal,omitzero"`
 	Price schema.BustPrice `json:"price,omitzero"`
@@ -52,15 +52,15 @@ type Pass struct {
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the previous pass, oldest first. If the replay asks no model,
-	// this pass may cause a publication. Then the list includes it, although the pass's wire does not show it yet.
+	// Published lists the publications of history since the previous pass, oldest first. A replay with recorded
+	// answers includes a publication that this pass causes, although the pass's wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, and CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
-	// In the recording, the provider answered exactly this prompt, so the prompt did fit.
+	// isAccepted means that the recorded provider answered exactly this prompt, so the prompt did fit.
 	isAccepted bool
 }
 
@@ -82,20 +82,20 @@ type Fold struct {
 	Head    schema.HeadStatus `json:"head"`
 }
 
-// A Publish is a publication of history, with the pass that reports it (see Pass.Published).
+// A Publish is a publication of history. Pass is the pass that reports it (see Pass.Published).
 type Publish struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	schema.HistoryPublish
 }
 
-// The trace does not contain the question of a MissedRun, so the run failed in the replay. The host asks
-// another question if it decides differently from the recorded host, for example because of another window.
+// A MissedRun is a run that failed in the replay, because the trace does not contain its question. The host asks
+// another question if it decides differently, for example because of another window.
 type MissedRun struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	Agent   string `json:"agent"`
-	// Model is "provider/model". If the harness was to choose, Model is empty.
+	// Model is "provider/model", or empty if the harness chooses the model.
 	Model string `json:"model,omitempty"`
 	// Title names the task of the run, for example "history 120-180".
 	Title string `json:"title"`
@@ -145,24 +145,24 @@ type Summary struct {
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). Saved
-	// subtracts the historian's cost, which is not part of Bill.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The historian's
+	// cost is subtracted from Saved, but is not part of Bill.
 	Saved      map[string]schema.Saving `json:"saved,omitempty"`
 	Regrets    map[string]Regret        `json:"regrets,omitempty"`
 	LostBlocks int                      `json:"lostBlocks,omitzero"`
 	LostTokens int                      `json:"lostTokens,omitzero"`
 	Folds      []Fold                   `json:"folds,omitempty"`
 	Publishes  []Publish                `json:"publishes,omitempty"`
-	// AskedRuns counts the host's questions to hidden agents. MissedRuns are those that the trace does not contain.
+	// AskedRuns counts the host's questions to hidden agents. The trace lacks the questions in MissedRuns.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// On request, Marks holds the bills at the chosen dial and marks, at the other settings of the dial, and at
+	// Marks is set on request. It holds the bills at the chosen settings, at the other values of spending, and at
 	// neighbouring marks.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
 
-// Cost is the price of what the model read again, or 0 if unknown.
+// Cost is the price of the tokens that the model read again, or 0 if unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`

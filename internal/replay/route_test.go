@@ -45,8 +45,8 @@ func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 	}
 }
 
-// The harness sets breakpoints on the first texts of the system prompt and on the newest messages, but no more
-// than the provider accepts. So if a system prompt has four texts, only the first two can be found again.
+// The harness sets no more breakpoints than the provider accepts, here four. Two are for the newest messages.
+// So if a system prompt has four texts, only the first two get a breakpoint.
 func TestSimulatedHarnessSetsNoMoreBreakpointsThanThereAre(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	b, r := newBiller(), route.Named("anthropic")

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks reports that the trace lacks a fact that decided the recorded passes.
+// lacks reports a fact that decided the recorded passes but is not in the trace.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
@@ -107,8 +107,8 @@ func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, 
 	return p.configOf(directory), nil
 }
 
-// checkState reports the facts about a session that the trace lacks, after the session's first pass. cause is
-// the cause of that pass in the replay.
+// checkState is called after the first pass of a session, and reports facts about the session that the trace
+// lacks. cause is the cause of that pass in the replay.
 func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
 	if ses.hasState {
 		return
@@ -145,7 +145,7 @@ func tablesOf(recorded []schema.ExportedTable) ([]export.Table, error) {
 	return tables, nil
 }
 
-// A whole number may be larger than a float64 can hold, so valueOf keeps it exact.
+// valueOf keeps whole numbers exact. A float64 would round a large one.
 func valueOf(raw json.Value) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil

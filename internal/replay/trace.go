@@ -33,8 +33,8 @@ type step struct {
 	answer json.Value
 	// If take is set, the step is no request: at this time, the shim sent a hidden agent's answer.
 	take *take
-	// The recorded host did not hold the base of this transform, and made no pass. The shim then sent the whole
-	// array in a later step.
+	// isRefused means that the recorded host did not have the base of this transform, and ran no pass. The shim
+	// then sent the whole array in a later step.
 	isRefused bool
 }
 
@@ -51,8 +51,8 @@ type trace struct {
 	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
-	// If the trace breaks off, cut says where and why. If isTruncated is true, a part of the file was lost
-	// after the recording.
+	// If the trace breaks off, cut says where and why. isTruncated means that a part of the file was lost after
+	// the recording.
 	cut         string
 	isTruncated bool
 	harness     schema.Harness
@@ -186,8 +186,8 @@ func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	return p.Harness, codec, nil
 }
 
-// breaksOff records that the trace ends early with err, after this number of frames. If err has another
-// meaning, it returns false.
+// If err means that the trace ends early, breaksOff records this and returns true. frames is the number of
+// frames before the end.
 func (t *trace) breaksOff(err error, frames int) bool {
 	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
 	switch {
@@ -203,7 +203,7 @@ func (t *trace) breaksOff(err error, frames int) bool {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// The n-th of several equal requests gets the n-th answer. After the last answer, this answer is repeated.
+// The n-th of several equal requests gets the n-th answer. If no answer is left, the last one is repeated.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]

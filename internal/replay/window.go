@@ -9,10 +9,9 @@ type Prompts struct {
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
-	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not count
-	// Unseen, so in reality the refusal may come earlier. The recording may show that the provider accepted a
-	// prompt 100 tokens above the window. Then a later unmodified prompt counts as refused only if it is more
-	// than 100 tokens above.
+	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. Unseen tokens are
+	// not counted, so a real refusal may come earlier. If the recorded provider accepted a prompt 100 tokens above
+	// the window, a later unmodified prompt must be more than 100 tokens above.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 
@@ -24,8 +23,7 @@ type Overflow struct {
 	Window int `json:"windowTokens"`
 }
 
-// In doubt, promptsOf decides against magicctx: it adds the unseen tokens to magicctx's prompts, but not to the
-// unmodified ones.
+// In doubt, promptsOf decides against magicctx: it adds the unseen tokens only to magicctx's prompts.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
 	excess := 0 // the largest amount by which an accepted prompt has exceeded its window so far

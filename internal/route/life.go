@@ -14,8 +14,8 @@ type Belief struct {
 	Source schema.CacheLifeSource
 }
 
-// Believe estimates the life of a prefix. The user's configuration, if not nil, decides alone. Otherwise the life
-// comes from reported usage and the table. If the harness keeps an idle prefix warm for longer, this time is the life.
+// Believe estimates the life of a prefix. If configured is not nil, it is the life. If it is nil, the life comes from
+// reported usage and the table. If the harness keeps an idle prefix warm for a longer time, this time is the life.
 func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
 	if configured != nil {
 		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}
@@ -27,7 +27,7 @@ func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Durat
 	return b
 }
 
-// learned leaves out the user's configuration and the harness. Later usage is compared with this estimate.
+// learned estimates the life from the table and from reported usage alone. Later usage is compared with this estimate.
 func (r Route) learned(l Learned) Belief {
 	if l.Life <= 0 {
 		return Belief{r, r.Life, schema.CacheLifeRoute}
@@ -55,16 +55,15 @@ func (b Belief) Reason() string {
 	return b.Route.Title
 }
 
-// missesToShorten misses one after the other shorten a life. A single read proves that a prefix lived. A miss
-// is only a hint: the request may have reached another machine, a tool definition may have changed, or the
-// provider's cache may be full. If this happens after one pause in five, three misses together are a
-// coincidence in less than one of a hundred cases.
+// A life is shortened after missesToShorten misses in a row. A single read proves that a prefix lived. A miss is only
+// a hint: the request may have reached another machine, a tool definition may have changed, or the provider's cache
+// may be full. If this happens after one pause in five, three misses in a row are a coincidence in less than one of a
+// hundred cases.
 const missesToShorten = 3
 
-// Learned is the knowledge about the life of a model's prefixes that comes from reported usage. The zero value
-// knows nothing.
+// Learned is what reported usage has shown about the life of a model's prefixes. The zero value knows nothing.
 type Learned struct {
-	// Until something was learned, Life is 0. If Missed is set, misses shortened the life, otherwise a read
+	// Life is 0 until something was learned. If Missed is true, misses have shortened the life. If not, a read has
 	// lengthened it. At is the time of this change, in Unix ms.
 	Life   time.Duration
 	Missed bool
@@ -75,8 +74,8 @@ type Learned struct {
 	Least, Most time.Duration
 }
 
-// Read returns l after a read of a prefix that was unused for a pause. The read proves that the prefix lived
-// that long. But the life never exceeds the longest that the provider documents.
+// Read returns l after the provider has read a prefix that was unused for a pause. The read proves that the prefix
+// lived that long. But the life never exceeds the longest life that the provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
 		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix has lived longer than one of the missed pauses, so the misses had other causes
@@ -87,8 +86,8 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	return l
 }
 
-// Miss returns l after a prefix that was unused for a pause was gone. After enough misses, the life becomes the
-// longest of their pauses, because each of the misses supports this value.
+// Miss returns l after the provider no longer had a prefix that was unused for a pause. After enough misses, the life
+// becomes the longest of their pauses, because all of these misses agree with it.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {
 		return l

@@ -64,7 +64,7 @@ var (
 	geminiID   = regexp.MustCompile(`gemini-(\d{1,2})`)
 )
 
-// If id names a Claude model, MinTokens of the result is the shortest prefix that this model caches.
+// claude returns the named route. For a Claude model, MinTokens is the shortest prefix that the model caches.
 func claude(name, id string) Route {
 	r := Named(name)
 	found := claudeID.FindStringSubmatch(id)
@@ -82,8 +82,8 @@ func versionOf(major, minor string) int {
 	return a*100 + b
 }
 
-// The documented values follow no rule, so the models are listed. Any other model gets the value that most
-// models have.
+// The documented values follow no rule, so the models are listed. A model that is not listed gets the most frequent
+// value.
 func claudeMinTokens(route, family string, version int) int {
 	switch {
 	case version >= 500 && family != "sonnet" && family != "haiku":

@@ -59,7 +59,7 @@ const (
 	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
 )
 
-// MinTokens also depends on the model (claudeMinTokens, Of). For OpenAI's older models, so does Read.
+// For Claude models, claudeMinTokens replaces MinTokens. For OpenAI's older models, Of replaces Read.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,

@@ -29,7 +29,8 @@ const (
 	benchCommits  = 20_000
 )
 
-// The most frequent word comes first. The words of the judged set have synonyms. Invented words follow.
+// vocabulary returns the words in the order of their frequency. The words of the judged set, which have
+// synonyms, come before invented words.
 func vocabulary(b *testing.B) func(rank uint64) string {
 	files, err := filepath.Glob("testdata/judged/*.txt")
 	must(b, err)
@@ -122,8 +123,8 @@ func BenchmarkSearch(b *testing.B) {
 
 const benchDimensions = 384
 
-// The vectors of the newest 25,000 texts come from a server on this machine. They are random, but each text has
-// another.
+// A server on this machine gives a random vector to each of the newest 25,000 texts. Each text has a different
+// vector.
 func embedTexts(b *testing.B, dir string) *embedding.Source {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {

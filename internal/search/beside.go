@@ -8,10 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls yield with each pair of messages that are at most far messages apart. An answer counts as the
-// next message after its prompt, even if many tool calls stand between them.
+// beside calls yield with each pair of messages of a session that are at most far messages apart. The
+// distance from a prompt to its answer is 1, even if many tool calls come between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
-	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // without files, which move to their last use, and without commits
+	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // leave out commits, and also files, because a file moves to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
 	})
 	slices.SortStableFunc(all, func(a, b *scored) int {
@@ -32,14 +32,14 @@ func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) 
 	}
 }
 
-// answers reports whether the agent has said a text in answer to a prompt. The context of the text is the
-// beginning of the prompt.
+// answers reports whether the agent wrote a text as the answer to a prompt. The context of such a text is
+// the beginning of the prompt.
 func answers(text, prompt *scored) bool {
 	return text.Kind == index.Text && text.Role == index.Agent && text.Context != "" &&
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// neighbours lets the terms of each message count, in part, for the candidates near this message.
+// neighbours gives each candidate a part of the term scores of the candidates near it.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -53,8 +53,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move raises the total of a message towards the total of a better message near it. For a commit, it does so
-// with the best message of the commit's project in the hour before.
+// move raises the total of a message towards the total of a better message near it. The total of a commit
+// moves towards the best total of its project in the hour before the commit.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

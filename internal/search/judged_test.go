@@ -98,7 +98,8 @@ func TestJudgedSet(t *testing.T) {
 	}
 }
 
-// compare prints changed ranks for a review. It fails only if a figure of the halves is lower than in the golden file.
+// compare prints changed ranks for a review. It fails only if the scores of a query file are lower than in the golden
+// file.
 func compare(t *testing.T, report string) {
 	path := filepath.Join(judgedDir, "golden.txt")
 	if *update {
@@ -127,8 +128,8 @@ func number(s string) float64 {
 	return n
 }
 
-// scores are sums over n queries: nDCG@10 of all grades; the share of the messages with grade 2 or 3 among the
-// first ten hits; and one divided by the rank of the first of these messages.
+// scores are sums over n queries. ndcg is nDCG@10 of all grades. recall is the share of the messages with grade 2 or 3
+// that are among the first ten hits. mrr is one divided by the rank of the first such message.
 type scores struct {
 	n                 int
 	ndcg, recall, mrr float64
@@ -147,7 +148,7 @@ type judgedQuery struct {
 	grades        map[string]int
 }
 
-// A line has project, kind (w: words of the session, p: paraphrase), query and grades.
+// Each line has a project, a kind (w: words of the session, p: paraphrase), a query and grades.
 func (s *set) queries(half string) (all []judgedQuery) {
 	for _, line := range lines(s.t, half+".queries") {
 		if line == "" {

@@ -38,9 +38,9 @@ func TestLoCoMo(t *testing.T) {
 	defer x.Close()
 	id := regexp.MustCompile(`D\d+:\d+`)
 	names := map[int]string{1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
-	// sum holds the sums of each category. Index 0 has the sums of all categories but the adversarial one. The
-	// sums are: the number of questions, recall@5, recall@10, and two numbers of questions. For these, the
-	// first hit is evidence, or is in a session with evidence.
+	// sum holds five sums for each category: all questions, recall@5, recall@10, the questions whose first hit is
+	// evidence, and the questions whose first hit is in a session with evidence. Index 0 is for all categories
+	// except the adversarial one.
 	var sum [6][5]float64
 	for i, sample := range samples {
 		project := fmt.Sprint("git:", i)

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// These are the constants of BM25: how soon more occurrences of a term stop counting, and how much a long text
-// loses. A chunk has about usualTerms terms.
+// These are the constants of BM25. The smaller saturation is, the less a repeated term adds. shortness is how much
+// a long text loses. A chunk usually has usualTerms terms.
 const (
 	saturation = 1.2
 	shortness  = 0.5
@@ -25,19 +25,19 @@ const (
 const (
 	// together is the gain of a chunk in which all terms stand next to each other, as a share of its score.
 	together = 0.5
-	// coverage is the share of the score that depends on the covered terms of the query. If half of them are
-	// covered, by weight, half of this share is lost.
+	// coverage is the share of the score that depends on how many of the query's terms the chunk has. If the chunk
+	// has half of them, by weight, half of this share is lost.
 	coverage = 0.8
-	// If only the message before the chunk has a term, this share of the term's weight counts.
+	// If a term is only in the message before the chunk, it adds this share of its weight.
 	inContext = 0.35
-	// If only a message at most far messages away has a term, this share of the term's score counts.
+	// If a term is only in a message at most far messages away, it adds this share of its score there.
 	nearby = 0.3
 	far    = 3
-	// A chunk without a term of the query needs at least this share of the best score.
+	// If a chunk has no term of the query, it needs this share of the best score to be a hit.
 	besideAtLeast = 0.2
 	expanded      = 12
-	// A synonym of a term has this share of the term's weight. A word that says little has only the share light
-	// of its weight.
+	// A synonym of a term has this share of the term's weight. A word of little meaning, for example "make", has the
+	// share light of its weight.
 	synonym = 0.7
 	light   = 0.4
 	// If the query asks for a rule or a decision, a chunk of this kind gains this share of its score.
@@ -45,28 +45,27 @@ const (
 	// A new chunk gains this share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the largest gain of a chunk for its meaning, as a share of the best score. The mean direction of
-	// the candidates is computed as if there were fewest more candidates without a direction. So with few
-	// candidates, the mean is short.
+	// sense is the largest gain of a chunk for its meaning, as a share of the best score. For the mean direction of n
+	// candidates, their sum is divided by n+fewest. So with few candidates, the mean is short.
 	sense  = 0.5
 	fewest = 10
-	// For each better hit of the same message, a hit keeps this share of its score.
+	// The second hit of a message has this share of its score, and the third hit the square of this share.
 	again = 0.5
 	least = 0.1
 	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
 	// better message near it. A commit moves in the same way towards the best message of the hour before.
 	answer       = 0.7
 	farthest     = 2              // messages
-	longTurn     = 50             // the most messages from a prompt to an answer that still counts as beside it
+	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
-// Most searches are for texts. A rule of the user counts most.
+// kinds are factors for the scores. Most searches are for texts. A rule of the user matters most.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }
 
-// n of size chunks have the term. As in BM25, a rare term weighs more.
+// weight returns the weight of a term that n of size chunks contain. As in BM25, a rare term weighs more.
 func weight(n, size int) float64 {
 	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
@@ -118,7 +117,7 @@ func sortHits(hits []*scored) {
 	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
 }
 
-// lowerRepeated lowers the scores of more hits of the same message, so that the first hits are of many messages.
+// lowerRepeated lowers the scores of repeated hits of a message, so that the first hits are of many messages.
 func lowerRepeated(hits []*scored) {
 	share := map[string]float64{}
 	for _, h := range hits {
@@ -129,8 +128,8 @@ func lowerRepeated(hits []*scored) {
 	sortHits(hits)
 }
 
-// The answer to a question may have none of its words. So the messages near the best candidates become
-// candidates, too.
+// addNeighbours adds the messages near the best candidates, because the answer to a question may have none of the
+// question's words.
 func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	best := make([]*scored, len(all))
 	for i := range all {
@@ -162,8 +161,8 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	return all, nil
 }
 
-// A fork repeats the messages of its original, and a command is run again and again. So distinct returns each
-// text once.
+// distinct returns each text once. A fork repeats the messages of its original, and a command is run again and
+// again.
 func (s *search) distinct(hits []*scored) (all []Hit) {
 	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
@@ -188,32 +187,32 @@ func (s *search) distinct(hits []*scored) (all []Hit) {
 	return all
 }
 
-// Chunks of these kinds repeat each other, because a rule or a decision is a part of a text.
+// A rule or a decision is a part of a text, so chunks of these three kinds repeat each other.
 func isStatement(k index.Kind) bool {
 	return k == index.Text || k == index.Rule || k == index.Decision
 }
 
 type ranking struct {
 	*search
-	// refs maps a term of a text to the terms of the query for which it counts.
+	// refs maps a term of a text to the query's terms that it matches.
 	refs map[string][]ref
 }
 
-// A ref says how much a term of a text counts for a term of the query, from 0 to 1. term is the number of the
-// query's term.
+// A ref says how well a term of a text matches a term of the query, from 0 to 1. term is the index of the query's
+// term.
 type ref struct {
 	term  int
 	share float64
 }
 
-// A scored is a candidate. Both own and near have a score for each term of the query: own for terms in the
-// candidate, near for terms in a message near it.
+// A scored is a candidate. own and near have a score for each term of the query: own for the term in the
+// candidate, near for the term in a message near it.
 type scored struct {
 	index.Hit
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's weight that terms in the candidate or near it cover.
+	// covered is the share of the query's terms, by weight, that are in the candidate or near it.
 	covered, total float64
 	about          words.Vector
 	// isBeside means that no term found the chunk. It was found near another candidate.

@@ -16,20 +16,20 @@ import (
 type Query struct {
 	Text  string
 	Limit int
-	// If Project is empty, all projects are searched, otherwise only the one with this identity.
+	// If Project is not empty, only the project with this identity is searched.
 	Project string
-	// If a session asks, Harness and Session name it, and only its messages up to Through are searched: the
-	// model sees the later ones. If the model sees all of them, Through is 0.
+	// If a session asks, Harness and Session name it. Its messages after Through are not searched, because the model
+	// sees them. If the model sees all messages, Through is 0.
 	Harness, Session string
 	Through          int
 	// Dropped are the parts of later messages that the model no longer sees.
 	Dropped []index.Part
-	// Hides reports whether the model sees a chunk anyway. It may be nil.
+	// Hides reports whether the model already sees a chunk. It may be nil.
 	Hides func(*index.Hit) bool
-	// Only leaves out chunks by their kind, role, harness, session or age.
+	// The filter Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
-	// If IsLiteral is true, only the words of the query and their synonyms find something, and not words of a
-	// similar meaning.
+	// If IsLiteral is true, only the query's words and their synonyms are searched, and not words of a similar
+	// meaning.
 	IsLiteral bool
 	Now       int64
 	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without
@@ -46,17 +46,17 @@ type Hit struct {
 // ErrNoWords means that the query has no word to look for.
 var ErrNoWords = errors.New("the query has no words")
 
-// Each candidate costs some microseconds, each row of a frequent term a fraction of one.
+// Each candidate costs some microseconds, and each row of a frequent term a fraction of a microsecond.
 const (
 	maxTerms = 16 // of a query; longer queries keep their rarest terms
-	// maxCandidates bounds the candidates of one expression. If enough candidates were found, no more
-	// expressions are asked.
+	// Each expression finds at most maxCandidates chunks. After `enough` chunks, no more expressions are tried.
 	maxCandidates = 200
 	enough        = 400
-	// If more than this share of the chunks have a term, the term finds candidates only in a query without
-	// other terms.
+	// If more than this share of the chunks contain a term, the term finds candidates only in a query without other
+	// terms.
 	frequent = 0.2
-	// If more chunks than this have a word of a similar meaning, the word counts in the rank, but finds no candidates.
+	// If more chunks than this contain a word of a similar meaning, the word adds to the scores, but finds no
+	// candidates.
 	maxNeighbour = 500
 )
 
@@ -91,7 +91,7 @@ type term struct {
 	isGrammar bool
 }
 
-// A text may have a variant in place of a term of the query. worth is the variant's weight.
+// A variant is a word that a text may have instead of a term of the query. worth is the variant's weight.
 type variant struct {
 	text   string
 	chunks int
@@ -167,7 +167,7 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// If some chunk has a synonym of a term, the synonym may replace the term. No synonym weighs more than its term.
+// addSynonyms adds the variants of each term. A variant never weighs more than its term.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -189,7 +189,7 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// If the number of chunks with the variant is above most, the variant finds no candidates.
+// If more than `most` chunks contain the variant, it finds no candidates.
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
@@ -222,15 +222,15 @@ func (t *term) expression() string {
 	return b.String()
 }
 
-// rarest leaves out terms that no chunk has. The rarest term comes first.
+// rarest returns the terms that some chunk contains, the rarest first.
 func (s *search) rarest() []term {
 	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
 	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })
 	return all
 }
 
-// collect finds chunks with all terms, then those with two of the rarest terms, then those with one of them. It
-// ends as soon as there are enough.
+// collect finds chunks with all terms, then chunks with two of the rarest terms, then chunks with one of them. It
+// stops when it has found enough.
 func (s *search) collect() error {
 	rare := s.rarest()
 	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.all()) > frequent*float64(s.size) }); len(telling) > 0 {
@@ -259,11 +259,11 @@ func (s *search) collect() error {
 	return nil
 }
 
-// Up to this number of rows, the database checks the project of each row. For more rows, the expression names
-// the project, which takes about as long as reading this number of rows.
+// If a term has at most this number of rows, the database checks the project of each row. If it has more, the
+// expression names the project, which takes about as long as reading this number of rows.
 const filtered = 2_000
 
-// find adds the chunks that have a term, and all or some of other terms.
+// find adds the chunks that contain t and, depending on the operator, all or some of the others.
 func (s *search) find(t term, operator string, others []term) error {
 	expression := t.expression()
 	for i, other := range others {

@@ -2,10 +2,10 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense adds to the total of each candidate its gain for its meaning. A short text says little of its
-// subject, so the vectors of the messages near it count, too. What the candidates have in common does not
-// distinguish them, so all directions are taken relative to their mean. The meaning helps where the words fail:
-// the more of the query's words the best candidate has, the less the meaning counts.
+// addSense adds a gain for the meaning to the total of each candidate. A short text says little, so the vectors
+// of the messages near it are added to its vector. What all candidates have in common does not distinguish
+// them, so the mean is subtracted from each direction. The more of the query's words the best candidate has,
+// the smaller the gain.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {
@@ -35,7 +35,7 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// A direction counts the candidate together with the messages near it.
+// subjects returns the direction of each candidate together with the messages near it.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

@@ -9,11 +9,12 @@ import (
 const (
 	// nearest is the number of texts that the vectors add to the candidates.
 	nearest = 100
-	// damping makes the first ranks of a list count less, so that both lists matter.
+	// damping reduces the advantage of the first ranks, so that both lists matter.
 	damping = 60
 )
 
-// vectorOf asks the service before the search begins, so that no view of the index waits for the service.
+// vectorOf asks the service before the search begins, so that no open view of the index waits for the
+// service.
 func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, err error) {
 	if q.Embed == nil {
 		return nil, nil
@@ -28,8 +29,8 @@ func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, e
 	return vector, err
 }
 
-// fuse adds the texts whose vectors are nearest to the query's vector, and ranks all hits again: each list
-// gives to its hits the reciprocal of their ranks. Without vectors, the hits stay as they are.
+// fuse adds the texts whose vectors are nearest to the query's vector. Each hit then gets a new score from
+// its rank in each of the two lists. Without vectors, the hits stay as they are.
 func (s *search) fuse(hits []*scored) ([]*scored, error) {
 	if s.vector == nil || s.q.Project != "" && s.scope.Project == 0 {
 		return hits, nil

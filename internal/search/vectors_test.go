@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// embed returns the function that gives vectors to queries. Texts that vectors does not name get none.
+// embed returns a function that gives vectors to texts. A text that is not in vectors gets none.
 func embed(t *testing.T, x *index.Index, vectors map[string][]float32) func(context.Context, string, string) []float32 {
 	t.Helper()
 	var texts []index.Waiting

@@ -62,8 +62,8 @@ var rules = []rule{
 	{"API key", "key", true, assignment(`[a-z0-9_-]*(?:api|access|private|encryption|account)[_-]?key`, 12), 3},
 }
 
-// assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2" or `"apiKey": "…"`. The
-// value has at least as many characters as least says, and is no call or variable.
+// assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2" or `"apiKey": "…"`. The value
+// has at least `least` characters, and is not a call or a variable.
 func assignment(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?i)\b%s["']?[ \t]*(?::=|=>|[:=])[ \t]*["'%[2]s]?([^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least))
 }
@@ -146,8 +146,8 @@ func entropy(value string) float64 {
 // A word of this length without blanks may be a credential.
 const longWord = 16
 
-// Most texts of a session have neither a long word with a digit nor the name of a credential. mayHold reads the
-// text once, and these texts need no pattern.
+// mayHold reads the text once, and reports whether a pattern may match. Most texts have neither a long word with a
+// digit nor the name of a credential, so they need no pattern.
 func mayHold(text string) bool {
 	run, hasDigit := 0, false
 	for i := range len(text) {
@@ -230,8 +230,7 @@ func hasPassword(address string) bool {
 	return strings.IndexByte(address[:end], '@') >= 0
 }
 
-// Sessions talk about tokens all the time. hasNoValue reports whether "token" or "pass" is followed by words
-// and no value.
+// hasNoValue reports whether no value follows "token" or "pass". Sessions mention tokens all the time.
 func hasNoValue(after string) bool {
 	after = strings.TrimLeft(after, `"'`)
 	return after == "" || !strings.ContainsRune(":=", rune(strings.TrimLeft(after+" .", " \t")[0]))

@@ -57,7 +57,7 @@ func TestSecretsAreNamedAndTheirValuesGone(t *testing.T) {
 	}
 }
 
-// A search must still find what people and models write about.
+// Ordinary texts about passwords and tokens must stay, so that a search finds them.
 func TestOrdinaryTextsStay(t *testing.T) {
 	for _, text := range []string{
 		"", "The password field is empty. Ask for a token of 12 characters, and keep the secret key in a vault.",

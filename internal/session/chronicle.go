@@ -17,7 +17,7 @@ type Chronicle struct {
 	// A revert has taken the compartments in Withdrawn.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
-	Memories  memories.OfProject // the expired ones, too: the time of the fold decides what has expired
+	Memories  memories.OfProject // includes expired memories, because the time of the fold decides which have expired
 	// UserMemories are the memories about the user. They are shown only with the user's consent.
 	UserMemories  []chronicle.Memory
 	MemoryChanges []chronicle.MemoryChange
@@ -29,7 +29,7 @@ type Chronicle struct {
 	PendingMarker, AppliedMarker string
 }
 
-// As long as the identity of the project is unknown, there are no memories.
+// If the identity of the project is unknown, the chronicle has no memories.
 func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
 	key, project := s.Key, s.Row.Project
 	compartments, end, err := ss.Store.History.Compartments(ctx, key)
@@ -48,8 +48,8 @@ func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, e
 	return c, ss.readMemories(ctx, project, &c)
 }
 
-// The version is read before the memories and their log. If a memory changes between the reads, the memories
-// already show the change, and the next read repeats it.
+// readMemories reads the version first. If a memory changes during the reads, the next RefreshMemories finds
+// a newer version, and reads the memories again.
 func (ss *Sessions) readMemories(ctx context.Context, project string, c *Chronicle) (err error) {
 	if c.memoryVersion, err = ss.Store.Memories.Version(ctx); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *Chronicle) CoveredEnd() chronicle.Place {
 func (ss *Sessions) RefreshChronicle(ctx context.Context, s *Session) error {
 	again, err := ss.ReadChronicle(ctx, s)
 	if err != nil {
-		s.Forget() // the session must not go on with the old state, because the new one is stored
+		s.Forget() // the store has the new state, so the session must not continue with the old state
 		return err
 	}
 	again.HeadGeneration = s.Chronicle.HeadGeneration

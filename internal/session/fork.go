@@ -14,17 +14,16 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A copy of another session begins with this state and with its units.
+// inherited is the state that a copy takes over from another session, besides its units.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow
 	Rest     store.Inheritance
 }
 
-// A fork begins with history: the harness has copied messages and given them new ids. BuildCopy applies the
-// decisions about the originals to the copies, so that the copy's wire equals the original's. The copy then
-// fits into the window, and the provider still has its prefix in the cache. If BuildCopy finds no original, the
-// session starts without inherited state.
+// For a fork, the harness copies messages and gives them new ids. BuildCopy applies the decisions about the originals
+// to the copies, so that both sessions have the same wire. The copy then fits into the window, and the provider still
+// has its prefix in the cache. If BuildCopy finds no original, the session starts without inherited state.
 func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapshot, codec transcript.Codec, named string, messages []json.Value) error {
 	original, copied, err := ss.Original(ctx, s.Key, named, s.Row.Directory, pipeline.OutlineOf(codec, messages))
 	if err != nil {
@@ -54,15 +53,14 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// This number of the copy's first messages are compared with other sessions. One message would not be enough.
-// If the harness has compacted the original after its newest pass, the copy begins with a summary that no pass
-// of the original has seen.
+// This number of the copy's first messages are compared with other sessions. One message is not enough: if the harness
+// has compacted the original since its newest pass, the copy begins with a summary that no pass has seen.
 const lookedFor = 4
 
 // Original returns the session from which the session of key has copied messages, and the copied messages, or nothing.
-// o is the outline of the copy's array. If there are several originals, Original returns the one that the harness has
-// named (Pi does), otherwise the one with the most copied units. This matters for a fork of a fork: the first session
-// may have seen more of the messages, but the second one has the newest decisions about them.
+// o is the outline of the copy's array. If the harness names an original (Pi does), Original prefers it. If not, it
+// takes the session with the most copied units. In a fork of a fork, the first session may have seen more messages.
+// But the second one has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -104,8 +102,8 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// The first pass stores all of the adopted state. Every new kind of decision about messages or units must be copied
-// here, too: a copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
+// The first pass stores the adopted state. A new kind of decision about messages or units must be copied here, too: a
+// copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
@@ -176,8 +174,7 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	}
 }
 
-// The system prompt of a copy is the original's, unless the harness has already asked for the system prompt of
-// the copy's first request.
+// If the harness has not yet asked for the copy's system prompt, the copy takes over the original's.
 func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
 	switch {
 	case own.SystemHash == "":
@@ -197,9 +194,9 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the messages that the summary hides. These messages count as having the same keys as in the
-// original. If the head covers messages that the copy does not have, the head loses the key of its last
-// message, as after a revert. Then the copy's first pass makes a new head from the compartments.
+// harness, it also has the summarised messages, under their keys in the original. If the head covers messages that the
+// copy lacks, the head loses the key of its last message, as after a revert. The copy's first pass then makes a new
+// head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""
@@ -209,7 +206,7 @@ func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pip
 		}
 		return messages[key]
 	}
-	shown, hidden := 0, 0 // the numbers of leading rows whose ends the copy shows, and whose messages its summary hides
+	shown, hidden := 0, 0 // the copy's array has the ends of the first `shown` rows, and its summary replaces the first `hidden` rows
 	for i, row := range rows {
 		keys := make([]string, len(row.Keys))
 		for i, key := range row.Keys {

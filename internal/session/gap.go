@@ -17,17 +17,16 @@ type gap struct {
 	// summary is the key of the harness's summary. covered is the end of the compartments before the gap.
 	summary string
 	covered int
-	// filler is the compartment of the missing messages (41 to 60), with the harness's summary as its text. It
-	// is published together with the first compartment of the messages after it.
+	// filler is the compartment of the missing messages (41 to 60). Its text is the harness's summary. It is
+	// published together with the next compartment.
 	filler chronicle.Compartment
-	// first is the first message of the array. If the harness's store does not hold this message, first is zero.
+	// first is the first message of the array. If the harness's store lacks this message, first is zero.
 	first chronicle.Place
 }
 
-// Uncovered returns the messages that no compartment covers. If the array does not show which of its messages
-// follow the compartments, Uncovered looks in the harness's store. ok is false if this store lacks the array's
-// first message. It is also false if the messages of a stored compartment are gone, or the messages of a
-// withdrawn compartment are back.
+// Uncovered returns the messages that no compartment covers. If the array does not show which messages these
+// are, Uncovered looks in the harness's store. ok is false in three cases: the store lacks the array's first
+// message, messages of a stored compartment are gone, or messages of a withdrawn compartment are back.
 func (ss *Sessions) Uncovered(ctx context.Context, s *Session) (u pipeline.Uncovered, ok bool) {
 	if kept, restored := s.Pipe.Standing(s.Chronicle.Published()); kept < len(s.Chronicle.Compartments) || len(restored) > 0 {
 		return u, false
@@ -58,7 +57,7 @@ func (s *Session) Anchors() []chronicle.Place {
 }
 
 // findGap looks for the array's first message in the harness's store. The messages between covered and this
-// message become the filler. If the store does not hold the message, first stays zero.
+// message become the filler. If the store lacks the message, first stays zero.
 func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
 	g := &gap{summary: key, covered: covered}
@@ -97,7 +96,8 @@ func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	return g
 }
 
-// No other compartment has these messages, so fillerImportance is above the middle of 1 to 100.
+// Importance is from 1 to 100. The filler is rather important, because no other compartment has its
+// messages.
 const fillerImportance = 60
 
 // Filler returns the compartment that has to be published before the compartments of a run, or nil.

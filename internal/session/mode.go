@@ -6,9 +6,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The first pass decides the mode and stores it. If each pass decided, the mode could change back and forth,
-// and each change would cost the prefix (bug class A26 in docs/defects.md). Before the first pass, Mode returns
-// the zero Mode, in which the model sees no tags.
+// Mode returns the mode that the first pass has stored. If each pass decided, the mode could change back and
+// forth, and each change would cost the prefix (bug class A26 in docs/defects.md). Before the first pass, Mode
+// returns the zero Mode, in which the model sees no tags.
 func (s *Session) Mode() mode.Mode {
 	m, _ := mode.Parse(s.Row.Mode)
 	return m

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// FindProject may take seconds. If it does not find the identity of the directory's project, a later call tries
+// FindProject looks for the project of a directory, which may take seconds. If it fails, a later call tries
 // again. Until then, new sessions of the directory belong to no project.
 func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	if err := ss.Projects.Find(ctx, directory); err != nil && ctx.Err() == nil {
@@ -14,10 +14,10 @@ func (ss *Sessions) FindProject(ctx context.Context, directory string) {
 	}
 }
 
-// Enter notes the directory of a session and, if known, the identity of its project. A session of a
-// repository's project keeps this project even if the directory now seems to be in no repository. For example,
-// another user may own it now. If the project of a running session changes, Enter reads the new project's
-// memories. The caller holds the session's lock.
+// Enter stores the directory of a session and, if known, the identity of its project. A session of a repository
+// keeps this project even if git no longer finds the repository, for example because another user owns it now.
+// If the project of a running session changes, Enter reads the new project's memories. The caller holds the
+// session's lock.
 func (ss *Sessions) Enter(ctx context.Context, s *Session, directory string) error {
 	before, found := s.Row.Project, ss.Projects.Known(directory)
 	if s.Row.Directory != directory {

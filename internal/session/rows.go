@@ -22,8 +22,8 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// If the text is not a chain, the result is the chain of no messages. The next pass then cannot know the last
-// wire, but it still answers.
+// If the text is not a chain, chainFrom returns an empty chain. The next pass then cannot compare its wire
+// with the last one, but it still answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}
 	b, err := hex.DecodeString(text)
@@ -98,8 +98,8 @@ func editFromRow(r store.EditRow) frozen.Edit {
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
-// The payload of a compression is its level. The payload of any other edit is the rule that proposed it, which
-// only people read.
+// The payload of a compression is its level. The payload of any other edit is the name of the rule that
+// proposed it. No code reads this name, only people do.
 func RowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass, Payload: rule}
 	if e.Level > 0 {

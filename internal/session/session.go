@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// If an evicted session sends a transform again, it needs a resync.
+// Sessions beyond these bounds are evicted. The next transform of an evicted session needs a resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20
@@ -30,8 +30,8 @@ const (
 
 // Only the holder of its lock may use the fields of a Session.
 type Session struct {
-	// locked holds a token while a call works on the session. A channel lets a waiting call give up when its
-	// context ends, even if the running call never returns. A mutex would not.
+	// locked holds a token while a call works on the session. Unlike a mutex, a channel lets a waiting call give up
+	// when its context ends, even if the running call never returns.
 	locked chan struct{}
 	Key    store.Key
 	// Until the first transform, and after a failed one, Pipe is nil.
@@ -46,16 +46,16 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// If the array shows which of its messages follow the compartments, gap is nil.
+	// If the array shows which messages no compartment covers, gap is nil.
 	gap *gap
-	// states are discarded when the session is forgotten, and lasting is kept (see Slot).
+	// When the session is forgotten, states are discarded, but lasting is not (see Slot).
 	states, lasting map[any]any
 	WireTokens      int
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
 	// line for the request of this pass.
 	IsUnstored bool
-	// SystemOf is the number of the stored pass whose request has got its system prompt, 0 if unknown. If the harness
-	// asks for a system prompt again before another pass is stored, the pass of that request was lost.
+	// SystemOf is the number of the stored pass whose request has got its system prompt, or 0 if unknown. If the
+	// harness asks for a system prompt twice without another stored pass, the pass of the second request was lost.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
@@ -81,7 +81,7 @@ type Options struct {
 	Guard *store.Guard
 	Clock clock.Clock
 	Log   *slog.Logger
-	// Without RawHistory, only messages that are in memory can be read.
+	// If RawHistory is nil, only messages that are in memory can be read.
 	RawHistory *rawhistory.Reader
 	Projects   *project.Projects
 	// The functions in Copied are called when a session begins as a copy, so that features copy their state.
@@ -175,8 +175,8 @@ func (ss *Sessions) Thinking(key store.Key) int64 {
 	return 0
 }
 
-// Trim evicts the least recently used sessions until the bounds hold. It skips locked sessions, so one call
-// that never returns cannot fill the memory. It never evicts the newest session.
+// Trim evicts the least recently used sessions until the rest is within the bounds. It skips locked sessions, so one
+// call that never returns cannot fill the memory. It never evicts the newest session.
 func (ss *Sessions) Trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *Session) Build(snap store.Snapshot, codec transcript.Codec) {
 	}, meta, stateFromSnapshot(snap, s.Chronicle.Compartments))
 }
 
-// AsOf returns a session as a pass left it: with the edits of this pass and of earlier ones, but without
+// AsOf returns a session as it was after a pass: with the edits of this pass and of earlier ones, but without
 // messages and head.
 func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Session {
 	snap.Edits = slices.DeleteFunc(slices.Clone(snap.Edits), func(e store.EditRow) bool { return e.Pass > pass })
@@ -249,8 +249,8 @@ func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Sessi
 	return s.Pipe
 }
 
-// About returns descriptions of a session's units by their keys. The store holds no content, so About returns
-// nothing if the session is not in memory, or while a pass runs.
+// About returns descriptions of a session's units by their keys. The descriptions need the content, which is only in
+// memory. If the session is not in memory, or while a pass runs, About returns nothing.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

@@ -34,7 +34,7 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	}
 }
 
-// OpenCode 2 tells a new date in a message, so its system prompt does not get old. The bug: an idle session
+// OpenCode 2 sends a new date in a message, so its system prompt does not get old. The bug: an idle session
 // lost all bound thinking at midnight.
 func TestSystemPromptWithoutADateDoesNotGetOld(t *testing.T) {
 	const day = 24 * 60 * 60 * 1000

@@ -38,8 +38,8 @@ type RawSource func(ctx context.Context, start, end int, yield func(rawhistory.M
 // ErrSubagent refuses ctx_expand in a subagent's session, which never has summaries.
 var ErrSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
 
-// If the array in memory begins with the session's first message, the source is this array. Otherwise it is the
-// harness's own store. The caller holds the session's lock.
+// If the array in memory begins with the session's first message, RawSource returns this array. If not, it returns
+// the harness's own store. The caller holds the session's lock.
 func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	if !s.Known {
 		if _, err := ss.Load(ctx, s); err != nil {
@@ -92,7 +92,7 @@ func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place)
 	return anchors
 }
 
-// After a compaction by the harness, the array holds a summary in place of the oldest messages, so it is not whole.
+// isWhole is false after a compaction by the harness: the array then has a summary instead of the oldest messages.
 func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	if len(anchors) > 0 {
 		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
@@ -100,14 +100,14 @@ func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	return !slices.ContainsFunc(entries, func(e history.Entry) bool { return e.IsSummary })
 }
 
-// Raw messages never change, so the source of InMemory needs no lock.
+// InMemory returns a source that needs no lock, because raw messages never change.
 func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []chronicle.Place) RawSource {
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)
 	}
 }
 
-// BindAnswer stores which prompt the thinking of an answer is bound to. The harness may exit before the next pass, so
+// BindAnswer stores to which prompt the thinking of an answer is bound. The harness may exit before the next pass, so
 // BindAnswer does not wait until an array contains the answer. If the model does not bind its thinking, or if the
 // request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// If the session's frozen system prompt is from an earlier day than now, it may be replaced. A system prompt
-// without a date stays valid.
+// IsSystemOld reports whether the frozen system prompt is from an earlier day, so that it may be replaced. A
+// system prompt without a date stays valid.
 func (s *Session) IsSystemOld(now int64) bool {
 	return s.Pipe.Codec.Vocabulary().System.Date != nil && !s.SystemComesFirst() && isEarlierDay(s.Row.System.At, now)
 }
@@ -22,7 +22,8 @@ func (s *Session) SystemComesFirst() bool {
 	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// If this turn's requests have another system prompt than the newest stored pass, the next stored pass is a bust.
+// If IsSystemChanged is true, this turn has another system prompt than the last stored pass, and its pass is a
+// bust.
 func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
 
 // IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.

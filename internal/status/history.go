@@ -92,7 +92,7 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 	return all
 }
 
-// addWork adds the current run, an unfinished recomp and a budget that is used up. It takes no session's lock.
+// addWork adds the current run, an unfinished recomp and a used-up budget. It locks no session.
 func (sb *Statuses) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
 	st.Budget = sb.Budget(store.HistorianOf(s.Key))

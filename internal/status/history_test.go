@@ -21,7 +21,8 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 	}
 }
 
-// An empty delta is a sentence. The bug: the status said "22 added since" of it.
+// An empty delta consists of one sentence. The bug: the status counted its tokens, and said "22
+// added since".
 func TestEmptyDeltaIsNothingAdded(t *testing.T) {
 	empty := tokens.Count(history.EmptyDelta)
 	for size, want := range map[int]int{empty: 0, empty + 1: empty + 1} {

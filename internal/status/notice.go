@@ -89,8 +89,8 @@ func Taken(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparedBy estimates the saving of a bust in the request of its pass, and in the given number of later requests
-// (passes). Without the bust, the prompt would grow as fast, but not beyond the window.
+// sparedBy estimates the saving of a bust in its own request and in the given number of later requests (passes).
+// Without the bust, the prompt would grow at the same rate, but not beyond the window.
 func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
 	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
 	spared := func(pass int) int {
@@ -107,14 +107,14 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 	return saved
 }
 
-// A prompt above this share of the window, in percent, does not fit together with the harness's own prompt and tools.
+// If a prompt is above this share of the window, in percent, the harness's own prompt and tools do not fit beside it.
 const unfitShare = 90
 
 // toldOf is the newest prompt for which the user was told that it does not fit into the window.
 var toldOf = session.NewLastingSlot[string]()
 
-// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx
-// shortens no prompt that waits for its answer.
+// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx cannot
+// help, because it never shortens an unanswered prompt.
 func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
 	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()
 	limit := ps.Readings.Counting.Model.OwnTokens(ps.Readings.LimitTokens)

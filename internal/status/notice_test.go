@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The bug: notices of $3.20 stood next to a status of $0.85. Each notice counted its removed tokens in as many
+// The bug: notices named $3.20, but the status $0.85. Each notice counted its removed tokens in as many
 // requests as the session already had, without any growth. Later busts got no figure, because the tokens of
 // earlier busts filled the window (P9).
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The provider reports only the size of the whole prompt, so the host counts the parts. Gauge.Base is the size
-// of the part before the messages. The messages are scaled so that all parts add up to the reported size. The
-// host does not count the thinking in the prompt, so thinking is an estimate.
+// tokensBySource splits the reported size of the prompt. The provider reports only the whole size, so the host
+// counts the parts. Gauge.Base is the size of the part before the messages. The messages are scaled so that all
+// parts add up to the reported size. thinking is an estimate, because the host cannot count it.
 func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
 	t := schema.TokensBySource{
 		System: int64(s.System.SystemTokens), Thinking: thinking, Dropped: s.DroppedTokens,
@@ -67,9 +67,9 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// If the newest pass has weighed a bust under pressure, nextBust returns the figures of this pass, otherwise
-// bounds. A pass chooses the low mark only when it busts. So nextBust assumes that everything after the prefix
-// could be dropped, and returns the mark that a pass would then choose.
+// nextBust describes the next bust under pressure. If the newest pass has decided against a bust because of its
+// price, nextBust returns the figures of this pass. If not, it returns bounds. A pass chooses the low mark only
+// when it busts, so nextBust assumes that everything after the prefix can be dropped, and estimates the mark.
 func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, fac
 	return n
 }
 
-// In a hard pass the prefix is already gone, so its bust costs nothing.
+// lastBust returns the last bust with its cost. If the prefix was already gone, the bust has cost nothing.
 func lastBust(b *store.BustRow, facts model.Facts) *schema.LastBust {
 	if b == nil {
 		return nil

@@ -16,9 +16,9 @@ import (
 // A saving compares, in tokens, a session with the same session without any removal. docs/status.md describes
 // the estimate.
 type saving struct {
-	// The saving covers the passes up to upTo. passes counts those whose usage is known.
+	// The saving covers the passes up to upTo. passes counts the passes whose usage is known.
 	upTo, passes int
-	// If nothing had been dropped or replaced by a summary, the next prompt would be larger by dropped tokens.
+	// Without any removal or summary, the next prompt would be larger by dropped tokens.
 	dropped int
 	// spared is the number of billed tokens of the requests without magicctx, minus the number with magicctx.
 	// It can be negative, because a bust makes the provider write tokens that it would have read.
@@ -34,7 +34,8 @@ type saving struct {
 	window int
 }
 
-// Without magicctx a prompt could not have grown beyond the window, so add ignores tokens beyond it.
+// add adds a pass. Without magicctx, the prompt could not have grown beyond the window, so add ignores tokens
+// beyond it.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript || p.BustCause == string(pipeline.CauseReverted) {
@@ -63,8 +64,8 @@ func (v saving) add(p store.BilledPass) saving {
 }
 
 // without returns the tokens that would have been billed for a request with the dropped tokens in its prompt.
-// If sparesBust is true, the request would also have had no bust. Then the provider would have read from its
-// cache the tokens that it has written again.
+// If sparesBust is true, the request would have had no bust, so the provider would have read the resent tokens
+// from its cache.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway
@@ -85,7 +86,7 @@ type savings struct {
 	known map[store.Key]saving
 }
 
-// passes is the number of the newest pass. Its usage may not be known yet, so the saving leaves it out.
+// passes is the number of the newest pass. The saving leaves this pass out, because its usage may be unknown.
 func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	sb.savings.mu.Lock()
 	v := sb.savings.known[key]
@@ -97,7 +98,7 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 	if v.upTo == passes-1 {
 		return v, nil
 	}
-	// If two statuses come at once, both read the same rows, so no lock is needed.
+	// If two statuses are read at once, both read the same rows and get the same result, so no lock is needed.
 	rows, err := sb.Store.Reports.BilledPasses(ctx, key, v.upTo, passes)
 	if err != nil {
 		return v, err

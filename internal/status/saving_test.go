@@ -48,7 +48,7 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 }
 
 // A bust for rent removes 10,000 tokens and makes the provider write 4,000 again. A later bust for another
-// reason would have removed the same tokens anyway. So the saving counts as early only until then.
+// reason would have removed the same tokens anyway. So the early saving ends with the later bust.
 func TestSavingOfWhatIsRemovedEarly(t *testing.T) {
 	usage := store.Usage{CacheRead: 15_000, CacheWrite: 5000}
 	var v saving

@@ -30,9 +30,9 @@ type Statuses struct {
 	Titles  titles
 	// waiting are the sessions whose status is about to be sent.
 	waiting sync.Map
-	// publishing is held while a status is read and sent, so that no older one follows a newer one.
+	// publishing is held while a status is read and sent, so that an older status never follows a newer one.
 	publishing sync.Mutex
-	// sent holds the times of the statuses of the last publishEvery. Only the holder of publishing may use it.
+	// sent holds the times of the statuses sent in the last publishEvery. Only the holder of publishing may use it.
 	sent map[store.Key]time.Time
 }
 
@@ -40,7 +40,7 @@ const (
 	// publishEvery is the time between two statuses of a session. The steps of a turn can follow each other faster than a
 	// person reads.
 	publishEvery = 250 * time.Millisecond
-	// answerTime is the time in which the answer to a call leaves the host, after the call's work on the session.
+	// After a call has unlocked the session, its answer needs this time to leave the host.
 	answerTime = 10 * time.Millisecond
 	// longestWait bounds the wait for a call that works on the session, because the call may never return.
 	longestWait = time.Second
@@ -108,7 +108,7 @@ func (sb *Statuses) Status(ctx context.Context) (schema.StatusResult, error) {
 	return r, err
 }
 
-// If the caller asks for the dropped units, Session also lists the kept ones.
+// If the caller asks for the dropped units, Session also lists the kept units.
 func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := sb.Store.Reports.Of(ctx, key)
@@ -223,8 +223,8 @@ func carried(r store.RentState, f model.Facts) *schema.Carried {
 	return c
 }
 
-// A status has to fit into one frame. The names in it come from harnesses and catalogues and may be of any
-// length. An older host also wrote longer names to the database than this one.
+// A status must fit into one frame. Its names come from harnesses and catalogues, and may be of any length. The
+// database may also have names from an older host, which stored longer names.
 const (
 	maxShownName     = 1 << 10
 	maxShownPath     = 4 << 10
@@ -255,9 +255,9 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// Publish sends the session's status to its subscribers, in the background, after the answer to the call that works on
-// the session: the views of a session do not slow its requests. If a status was sent less than publishEvery ago, the
-// next one waits, and includes all changes until then. If there are no subscribers, Publish costs nothing.
+// Publish sends the session's status to its subscribers, in the background. It waits until the current call is
+// answered, so that views do not slow the session's requests. If a status was sent less than publishEvery ago, the
+// next one waits, and includes all changes until then. If there are no subscribers, Publish does nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if _, isWaiting := sb.waiting.Load(key); isWaiting || len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return

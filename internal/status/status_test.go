@@ -27,7 +27,7 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 		{"the gauge is of another prompt", 90_000, 1500, 400, 0, 90_000 - 900 - 333 - 3000 - 650},
 		{"less than the messages", 3000, 9000, 400, 0, 400},
 		{"less than the system prompt", 300, 0, 400, 0, 300},
-		{"much thinking", 15_000, 1500, 400, 8000, 1500}, // without it, the counts would differ by more than a factor of two
+		{"much thinking", 15_000, 1500, 400, 8000, 1500}, // without the thinking, the counts would differ by more than a factor of two
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := store.SessionReport{SessionSummary: store.SessionSummary{DroppedTokens: 2150}}
@@ -50,8 +50,8 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	}
 }
 
-// The previous pass has decided against the next bust, because it frees only 80 tokens. The bug: the status
-// nevertheless said that it "frees about 23.2k" (P9).
+// The newest pass decided against a bust that would free only 80 tokens. The bug: the status nevertheless said
+// that the next bust "frees about 23.2k" (P9).
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
 	facts := model.Facts{}

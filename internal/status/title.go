@@ -10,7 +10,7 @@ import (
 // The harnesses limit their own titles to 100 characters.
 const maxTitleRunes = 200
 
-// A harness reports the title with every change of a session, so titles caches the stored ones.
+// titles caches stored titles. A harness reports the title with every change of a session.
 type titles struct {
 	mu     sync.Mutex
 	stored map[store.Key]string

@@ -28,15 +28,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// An errand is the set of runs that the user has asked for with a command: a recomp or a wrap-up. It works in
-// the background and holds the session's lease from its beginning to its end. Passes continue meanwhile.
+// An errand is all runs that one command of the user starts: a recomp or a wrap-up. It works in the background and
+// holds the session's lease until it ends. Passes continue meanwhile.
 type errand struct {
 	*run
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. A continued errand has already summarised the
-	// messages before next.
+	// scope is the range of messages that the errand summarises. If the errand continues an interrupted one, the
+	// messages before next are already summarised.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
@@ -47,8 +47,8 @@ type errand struct {
 	finish func(context.Context, *session.Session) (string, error)
 	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
 	kept func() string
-	// After the user has cancelled the errand, discard removes stored data that is not visible yet. If there is
-	// no invisible data, discard is nil.
+	// If the user cancels the errand, discard removes stored results that are not visible yet. If there are no such
+	// results, discard is nil.
 	discard func(context.Context) error
 
 	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest notice.
@@ -56,7 +56,7 @@ type errand struct {
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are the questions whose usage is in no stored record of a run yet.
+	// attempts are questions to models whose usage is not stored yet.
 	attempts []historian.Attempt
 	// done is the last message with a new summary.
 	done atomic.Int64
@@ -87,8 +87,8 @@ func (es *errands) of(key store.Key) *errand {
 	return es.under[key]
 }
 
-// cancel ends the session's errand if command began it. If this errand does not run, for example because it has
-// just ended, cancel returns false.
+// cancel ends the session's errand if command began it. If no such errand runs, for example because it has just
+// ended, cancel returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -153,8 +153,8 @@ func (h *Historian) startErrand(ctx context.Context, c client.Client, key store.
 	return commandAnswer("info", text, err)
 }
 
-// There may have been no pass since the host started. So readyForErrand reads the facts that an errand needs
-// about its session.
+// readyForErrand reads the facts that an errand needs about its session. If the host has just started, no pass has
+// read these facts yet.
 func (h *Historian) readyForErrand(ctx context.Context, c client.Client, s *session.Session, directory string) error {
 	if !s.Known {
 		if _, err := h.Sessions.Load(ctx, s); err != nil {
@@ -320,7 +320,7 @@ func (h *Historian) recordEnd(ctx context.Context, e *errand, result historian.E
 	}
 }
 
-// The title of Ask tells the user which messages the agent reads, for example "wrap-up 12-40".
+// Ask asks a model. The title tells the user which messages the model reads, for example "wrap-up 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	asker := askerOf(e.host, e.run)
 	asker.Title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
@@ -349,16 +349,16 @@ func (e *errand) progress() string {
 	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
 }
 
-// noticeInterval is the least time between two notices of progress, because a notice covers a part of the screen. One
-// chunk takes about as long.
+// noticeInterval is the least time between two notices of progress, because a notice covers a part of the screen. A
+// chunk takes about this long.
 const noticeInterval = time.Minute
 
 func (e *errand) tell(variant, message string) {
 	e.host.Notices.Show(e.facts.client, e.key, e.facts.directory, variant, message)
 }
 
-// read loads this number of messages at first. A chunk has at most hundreds of messages, but a session may have
-// thousands.
+// readAhead is how many messages read loads at first. A chunk has at most hundreds of messages, but a session may
+// have thousands.
 const readAhead = 256
 
 // read returns the chunk at the beginning of a range. It is historian.ErrandPorts.Chunk.

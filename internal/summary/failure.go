@@ -17,7 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// After failed runs there are shorter chunks, fewer runs, and a notice.
+// After a failed run, the next chunk is shorter, the next run comes later, and the user may get a notice.
 
 // The chunk of a failing historian is halved at most three times, so the smallest chunk is an eighth of the usual one.
 const maxHalvings = 3
@@ -30,7 +30,7 @@ func nextHalving(halvings int, r *historian.Result) int {
 	return min(halvings+1, maxHalvings)
 }
 
-// errOverBudget ends a run without a failure: no model was asked. The status says when the next one is asked.
+// errOverBudget ends a run that asked no model. It is not a failure. The status says when a model is asked again.
 var errOverBudget = errors.New("the budget of the day is used up")
 
 // isOverBudget reports whether the budget prevented the last question of a run.
@@ -85,7 +85,7 @@ func (h *Historian) saveThrottle(ctx context.Context, s *session.Session) error 
 // maxCause bounds the reason in a notice, in bytes.
 const maxCause = 1 << 10
 
-// A single failure often goes away. So the user gets a notice only after two failures one after the other.
+// The user gets a notice after two failures in a row, because a single failure often goes away.
 const toldAfter = 2
 
 func (h *Historian) tellOfFailure(ctx context.Context, p *run) {

@@ -43,11 +43,11 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 	share := ps.Config.HistoryBudgetPercentage / 100
 	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
-	if ps.Config.HistoryBudgetPercentage <= defaultHistoryBudget { // a larger share is the user's wish, and a project cannot raise it
+	if ps.Config.HistoryBudgetPercentage <= defaultHistoryBudget { // a share above the default is the user's wish, because a project cannot raise it
 		budget = min(budget, history.SpendingBudget(ps.Config.Spending))
 	}
 	var docs []history.Doc
-	if ps.Config.ProjectDocs.Enabled && !isAlone { // before there is history, the model can read them itself
+	if ps.Config.ProjectDocs.Enabled && !isAlone { // without history, the model can still read the documents itself
 		docs = h.projectDocs(ctx, ps.Params.Directory, s.Key.Session)
 	}
 	notes := 0
@@ -74,8 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// If the key files cannot be read, the session continues without them. keyFilesIn also returns the other files
-// that the head shows.
+// keyFilesIn returns the key files of the project, and all files that the head shows now. If they cannot be
+// read, the session continues without them.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -103,7 +103,7 @@ func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.No
 	return readPromises(ctx, h, ps.Session.Key, ps.Session.Row.Project, since)
 }
 
-// after is in Unix ms. If the promises cannot be read, the session continues without them.
+// readPromises returns the promises that are open, or were closed after a time in Unix ms.
 func readPromises(ctx context.Context, h *Historian, key store.Key, project string, after int64) []chronicle.Note {
 	all, err := h.Store.Memories.Promises(ctx, project, after)
 	if err != nil {
@@ -112,10 +112,10 @@ func readPromises(ctx context.Context, h *Historian, key store.Key, project stri
 	return all
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It runs only when the head
-// fits the array: after the pass, or in an emergency before an extract. It withdraws each compartment from
-// which a revert has taken a message, and restores the withdrawn compartments whose messages are back. If a run
-// of the historian summarises a message that is gone, rearrange ends the run.
+// rearrange updates the store after the array has lost messages, or got them back. It withdraws each
+// compartment from which a revert has taken a message, and restores the withdrawn compartments whose messages
+// are back. If the current run summarises a message that is gone, rearrange ends the run. It runs only when the
+// head fits the array: after the pass, or in an emergency before an extract.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
@@ -168,7 +168,7 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 }
 
 // goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// current run, or 0. standing is the number of compartments that the revert has left whole.
+// current run, or 0. The first `standing` compartments still have all their messages.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {
@@ -179,14 +179,14 @@ func goneFrom(s *session.Session, standing int) int {
 		return 0
 	}
 	from := firstGone(s.Pipe, running.job.Chunk.Lines)
-	if from > 0 && len(all) > 0 { // messages that another run has summarised meanwhile count as hidden, not as reverted
+	if from > 0 && len(all) > 0 { // if another run has summarised these messages meanwhile, they are hidden, and not reverted
 		from = max(from, all[len(all)-1].End+1)
 	}
 	return from
 }
 
 // firstGone returns the ordinal of the first message of lines that a revert has taken, or 0. A revert takes
-// messages only at the end. So if the last message of lines is still in the array, the result is 0.
+// messages only at the end. So if the array still has the last message of lines, the result is 0.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -27,11 +27,11 @@ import (
 
 // The pipeline, the historian and the store do not know each other. This file translates between them.
 
-// Before the historian continues the story, it reads this number of newest compartments.
+// The historian reads this number of the newest compartments, so that it can continue their story.
 const references = 6
 
-// The historian reads this number of the newest references in their first tier. It reads each compartment in
-// one tier only: the other tiers repeat the same content, and most of a run's cost is the text that it reads.
+// The historian reads this number of the newest references in their first tier, and the older ones in their
+// second tier. Other tiers would repeat the same content, and most of a run's cost is the text that it reads.
 const detailed = 2
 
 func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
@@ -46,7 +46,7 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// The job reads the raw messages only when they are needed, so never if no model answers.
+// The job reads the raw messages only when it needs them. If no model answers, it never reads them.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
@@ -108,7 +108,7 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 func RawOf(m *history.Message, decoded *transcript.Message, words *transcript.Vocabulary) historian.Message {
 	raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 	for _, o := range m.Others {
-		if o.Origin == transcript.FromAgent { // this is Pi's summary of another branch; such a message holds nothing else
+		if o.Origin == transcript.FromAgent { // Pi's summary of another branch is the whole message
 			raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
 			continue
 		}
@@ -154,7 +154,7 @@ func publication(p *run, r historian.Result) store.Publication {
 	return out
 }
 
-// compartmentsOf adds the sizes of the raw messages. afterSummary is the Compartment.AfterSummary of the results.
+// compartmentsOf adds the sizes of the raw messages, and the given AfterSummary, to a result.
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {

@@ -116,7 +116,7 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 	e.job.WithoutFacts, e.job.Memories = true, nil // the facts of these messages were published before
 	e.job.References = referencesOf(r.staged)
 	e.after = end
-	e.yields = true // an urgent run may take its place, because the old summaries stay
+	e.yields = true // an urgent run may replace the recomp, because the old summaries still exist
 	e.save, e.finish, e.kept = r.stage, r.promote, r.left
 	e.discard = func(ctx context.Context) error { return h.Store.History.DiscardStaging(ctx, e.key) }
 	return e, r.announcement(isResumed), nil

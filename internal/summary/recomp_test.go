@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The compartments are 1-10, 11-20 and 21-30. The original plugin has the same vectors.
+// The compartments are 1-10, 11-20 and 21-30. The TypeScript plugin has the same test cases.
 func TestPartialRecompTakesWholeCompartments(t *testing.T) {
 	var rows []chronicle.Compartment
 	for n := 1; n < 30; n += 10 {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// In an emergency, the next prompt may not fit, and there is no time to wait for a model. rescue publishes an
+// rescue acts if the next prompt may not fit, when there is no time to wait for a model. It publishes an
 // extract of the oldest messages, and decides again. So a slow or failing historian never blocks a prompt.
 func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	s, d := ps.Session, ps.Decision
@@ -18,7 +18,7 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	if !mayNotFit || d.Head != nil || !h.summarises(ps) {
 		return nil
 	}
-	h.rearrange(ctx, s) // otherwise the extract could continue after a compartment whose messages are gone
+	h.rearrange(ctx, s) // without this call, the extract could continue after a compartment whose messages are gone
 	stateOf(s).passFacts = factsOf(ps, stateOf(s).client)
 	stateOf(s).usage = max(stateOf(s).usage, history.EmergencyUsage)
 	uncovered, ok := h.Sessions.Uncovered(ctx, s)
@@ -41,8 +41,8 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. The current run would summarise the same messages a
-// second time, so extract ends it.
+// extract publishes an extract of the eligible messages. It ends the current run, which would summarise the
+// same messages a second time.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session
 	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(stateOf(s).limit))>>stateOf(s).halvings)

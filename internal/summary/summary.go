@@ -31,15 +31,15 @@ import (
 // A run summarises the oldest messages that no compartment covers, and publishes the result. The next pass that
 // busts shows the result in the head (docs/history.md).
 
-// The passFacts are those facts about the newest pass that the historian needs. Until the session's first pass
-// in this process, they are zero.
+// passFacts are the facts about the newest pass that the historian needs. They are zero until the session's first
+// pass in this process.
 type passFacts struct {
 	client    client.Client
 	directory string
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	// The host counts the history in its own tokens, so limit is the prompt limit in these tokens.
+	// limit is the prompt limit in the host's tokens, because the host counts the history in these tokens.
 	limit     int
 	threshold float64
 	lowMark   float64
@@ -56,10 +56,10 @@ type state struct {
 	passFacts
 	throttle history.Throttle
 	isLoaded bool // whether throttle was read from the store
-	// askedAt is the tag counter at the last check whether a run should begin (history.Trigger).
+	// askedAt is the tag counter at the last check (history.Trigger) whether a run should begin.
 	askedAt int
-	// askedLevel is the level of usage at that time. If the level has risen since, the bust that could show a
-	// new compartment is near. So the host checks again at once.
+	// askedLevel is the level of usage at the last check. If the level has risen since then, a bust is near that could
+	// show a new compartment. So the host checks again at once.
 	askedLevel history.Level
 	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int
@@ -70,11 +70,11 @@ var states = session.NewLastingSlot[state]()
 
 func stateOf(s *session.Session) *state { return states.Of(s) }
 
-// Without pressure, a pass checks again after this number of new units whether a run should begin. The check
-// (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
+// If there is no pressure, the check whether a run should begin is repeated after this number of new units. The
+// check (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
 const stepsBetween = 8
 
-// If a run may be needed now, consider checks in the background whether it should begin.
+// If the newest pass shows that a run may be needed, consider checks in the background whether to begin it.
 func (h *Historian) consider(ps *pass.Pass) {
 	s := ps.Session
 	if !h.summarises(ps) {
@@ -98,7 +98,7 @@ func (h *Historian) consider(ps *pass.Pass) {
 	}
 	w.askedAt, w.askedLevel = counter, level
 	key, facts := s.Key, w.passFacts
-	h.summarising.Add(1) // the run counts before the answer is sent, so that a status after the answer shows it
+	h.summarising.Add(1) // count the run before the answer is sent, so that a later status shows it
 	h.Agents.Go(func() {
 		defer h.summarising.Add(-1)
 		h.summarise(key, facts)
@@ -155,7 +155,7 @@ type Options struct {
 	Summarises bool
 }
 
-// A Publisher tells those who watch a session that its state has changed.
+// A Publisher sends a session's new state to the views of this session.
 type Publisher interface {
 	Publish(key store.Key)
 }
@@ -211,12 +211,12 @@ type run struct {
 	project string
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
-	// An urgent run may take the place of a run that yields.
+	// yields means that an urgent run may replace this run.
 	yields bool
 }
 
-// A prospect holds all facts that decide whether a run should begin. It never changes, so reading needs no lock
-// of the session.
+// A prospect holds the facts that decide whether a run should begin. It never changes, so it can be read without the
+// session's lock.
 type prospect struct {
 	passFacts
 	uncovered pipeline.Uncovered
@@ -225,7 +225,7 @@ type prospect struct {
 	halvings  int
 }
 
-// The check and the run may read much text. So summarise works without the session's lock, and no pass waits for it.
+// summarise works without the session's lock, so no pass waits for it: the check and the run may read much text.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
@@ -361,8 +361,8 @@ func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
-// runBudget returns how much a run for rent may cost, in tokens read from the cache, or -1 if no run may begin
-// for rent.
+// runBudget returns how much a run for rent may cost, in tokens read from the cache. If no run may begin for rent,
+// it returns -1.
 func (w *passFacts) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {
 		return -1
@@ -429,7 +429,7 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	h.Publisher.Publish(s.Key)
 }
 
-// While the window is far from full, a model may try again: an extract would lose detail without a need.
+// If the window is far from full, a model may try again, because an extract would lose detail without need.
 func (p *run) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
@@ -470,7 +470,7 @@ func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *r
 	return h.Sessions.RefreshChronicle(ctx, s)
 }
 
-// The record of a run and the status use these names of kinds.
+// These are the kinds of runs in the stored records and in the status.
 const (
 	KindIncremental = "incremental"
 	KindRecomp      = "recomp"

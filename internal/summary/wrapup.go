@@ -22,8 +22,8 @@ import (
 // the same session.
 const CommandWrapUp = "ctx-wrapup"
 
-// If the user gives no number, a wrap-up keeps this number of the newest turns, because the user most likely
-// refers to them next.
+// If the user gives no number, a wrap-up leaves out this number of the newest turns, because the user most
+// likely refers to them next.
 const keptTurns = 3
 
 func (h *Historian) WrapUp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
@@ -75,7 +75,7 @@ func (h *Historian) prepareWrapUp(ctx context.Context, s *session.Session, keep 
 		scope, format.Count(keep, "turn")), nil
 }
 
-// If a wrap-up that keeps the newest turns has no messages to summarise, isRunnable is false.
+// wrapUpScope returns the messages that a wrap-up would summarise. If there are none, isRunnable is false.
 func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope chronicle.Range, isRunnable bool) {
 	situation := w.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
@@ -106,7 +106,7 @@ func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) 
 	return lines
 }
 
-// A wrapUp publishes each chunk, and makes the next pass show all of them.
+// A wrapUp publishes each chunk when it is summarised. At its end, it makes the next pass show all of them.
 type wrapUp struct {
 	*errand
 	keep int

@@ -7,7 +7,8 @@ import (
 
 var failures = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "segmentation", "no such"}
 
-// MayBeFailure reports whether a line has a part of a word by which programs report a failure.
+// MayBeFailure reports whether a line contains a part of a word that reports failures, for example
+// "fail".
 func MayBeFailure(line string) bool {
 	lower := strings.ToLower(line)
 	return slices.ContainsFunc(failures[:], func(part string) bool { return strings.Contains(lower, part) })

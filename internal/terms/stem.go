@@ -62,8 +62,8 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// An ending comes before any shorter ending that it ends with. If at least two syllables remain, long replaces
-// the ending, otherwise short does. Porter's stemmer has these endings, too.
+// A longer ending comes before a shorter one that it contains. If at least two syllables remain, long replaces
+// the ending. If fewer remain, short does. Porter's stemmer has these endings, too.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

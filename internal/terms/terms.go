@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Longer words than this number of bytes are data, for example base64.
+// A word of more than maxTerm bytes is data, for example base64.
 const maxTerm = 64
 
-// Each calls yield with each term of a text, in order, and its place, the number of its word. A name of several
-// words gives a term for each of them and one for the whole: getUserName gives get, user, name and getusername.
-// Each uses the bytes of a term again, so yield must not keep them.
+// Each calls yield with each term of a text, in order. place is the number of the term's word. A name of
+// several words gives a term for each word and one for the whole: getUserName gives get, user, name and
+// getusername. Each uses the bytes of a term again, so yield must not keep them.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield
 	s.split(text)
 }
 
-// Of returns the terms of a query, each once. A text may write the words of a name apart, so Of returns only
-// these words, and not the whole name.
+// Of returns the terms of a query, each once. For getUserName, it returns only get, user and name, because a
+// text may write these words apart.
 func Of(query string) (all []string) {
 	seen := map[string]bool{}
 	s := splitter{isQuery: true, yield: func(term []byte, _ int) {
@@ -146,7 +146,7 @@ const (
 	underscore
 )
 
-// The bytes of a character that is not ASCII have no kind.
+// Only ASCII bytes have a kind. The bytes of any other character have none.
 var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {
@@ -168,7 +168,7 @@ func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// In accents, each letter with an accent comes after the letter for which people may write it.
+// Each group in accents begins with a plain letter. People may write this letter instead of the others.
 const accents = "aàáâãäåāăą cçćĉċč dďđð eèéêëēĕėęě gĝğġģ hĥħ iìíîïĩīĭįı jĵ kķ lĺļľŀł nñńņňŉ oòóôõöøōŏő rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűų wŵ yýÿŷ zźżž"
 
 var plain = func() map[rune]string {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Anthropic documents this formula for images. If the size of an image is not found, the image counts as one of
-// average size.
+// Anthropic documents this formula for images. If the size of an image is unknown, unknownImageTokens is used,
+// the count of an average image.
 const (
 	pixelsPerToken     = 750
 	maxImageTokens     = 4500

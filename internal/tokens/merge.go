@@ -40,7 +40,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// The part at the index at would form a token with the next part. rankPair returns the rank of this token.
+// rankPair returns the rank of the token that the part at the index at forms with the next part, or noRank.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {

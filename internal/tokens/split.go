@@ -66,8 +66,8 @@ func pieceEnd(s string) int {
 	return spaceEnd(s)
 }
 
-// If a word follows the blanks at the start of s, the last blank may belong to the word. So the run ends one
-// rune early.
+// spaceEnd returns the end of the blanks at the start of s. If a word follows, the last blank is not included,
+// because it may belong to the word.
 func spaceEnd(s string) int {
 	end := runEnd(s, 0, space)
 	if end == len(s) {

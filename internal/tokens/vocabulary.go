@@ -20,15 +20,15 @@ var packed string
 
 const noRank = math.MaxUint32
 
-// The pair with the lowest rank merges first. After load only the cache of a vocabulary changes.
+// The pair with the lowest rank merges first. After load, only the cache of a vocabulary changes.
 type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens without separators, in order of rank
 	start []uint32 // start[r] is where token r begins in text, start[r+1] where it ends
-	// slots is a hash table with linear probing, half full. A used slot holds the upper half of the token's
-	// hash, and its rank + 1. Because of the hash, texts that differ are seldom compared.
+	// slots is a hash table with linear probing, half full. A used slot has the upper half of a token's hash, and
+	// the token's rank + 1. If the hashes differ, the texts need no comparison.
 	slots []uint64
-	// Every merge begins with two-byte texts, so pairs holds their ranks.
+	// pairs holds the ranks of all two-byte texts, because every merge begins with them.
 	pairs [1 << 16]uint32
 	cache pieceCache
 }

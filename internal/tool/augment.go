@@ -23,17 +23,17 @@ var augmentCommand = command{
 }
 
 const (
-	// The user has chosen the words, so the best hits suffice for the message.
+	// The user chooses the words, so a few good hits are enough for the message.
 	augmentHits   = 5
 	augmentBudget = 1_500
-	// A hit with a lower score, as a share of the best score, would hardly help.
+	// A hit must reach this share of the best score. Other hits would hardly help.
 	leastOfBest = 0.5
 	// toldHit bounds a hit in the answer to the user, in bytes.
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and keeps the hits for the user's next message. If the user has switched
-// the sidekick on, it may replace the hits until the message comes.
+// augment searches as ctx_search does, and attaches the hits to the user's next message. If the sidekick is
+// switched on, it may replace the hits until the message comes.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
@@ -104,8 +104,8 @@ func told(sentence string, findings []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// attach keeps a text for the next message of a session, in place of an earlier text. If r is not nil, this run
-// may replace the text until the message comes.
+// attach stores a text for the next message of a session, in place of an earlier text. If r is not nil, the run
+// r may replace the text until the message comes.
 func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

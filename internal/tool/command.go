@@ -72,7 +72,7 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
 
-// forecastFlush asks the pipeline for the decision of the next bust, but does not keep it.
+// forecastFlush describes the bust that would come now. It stores nothing.
 func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {

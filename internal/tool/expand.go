@@ -50,8 +50,8 @@ func pageBudget(limit int) int {
 	return min(expandBudget, limit/expandShare)
 }
 
-// A harness may cut off a tool's output after 50 KiB or 2,000 lines. A page must not lose its end, which says
-// how to continue. So a page stays below this limit, with space for the lines around the record.
+// A harness may cut a tool's output after 50 KiB or 2,000 lines, but the end of a page says how to continue. So a page
+// stays below this limit, with space for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10
@@ -63,7 +63,7 @@ type expansion struct {
 	session            string // empty for the session that asks
 }
 
-// Stored messages do not change, so the same call always shows the same text. So expand stores no reply.
+// expand stores no reply. Stored messages do not change, so a repeated call returns the same text.
 func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {
@@ -110,10 +110,10 @@ func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other s
 	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Window(ctx, m, s.Row.LimitTokens).Tokens), err
 }
 
-// For the model, a session of another project does not exist.
+// If a session belongs to another project, the model gets the same error as if it did not exist.
 var errNoSession = errors.New("the project has no such session; ctx_search names those that it has")
 
-// The index knows the projects of all sessions. The caller holds the lock of s.
+// sourceOfOther looks up the other session in the index of the project. The caller holds the lock of s.
 func (t *Tools) sourceOfOther(ctx context.Context, s *session.Session, other string) (session.RawSource, error) {
 	if _, err := t.Sessions.StateOf(ctx, s); err != nil { // reads the session's row if it is not in memory
 		return nil, err
@@ -180,7 +180,7 @@ func expandArguments(args json.Value) (expansion, error) {
 }
 
 type page struct {
-	tokens, bytes, lines int // how much of each the page can still hold
+	tokens, bytes, lines int // the remaining space of the page, in each unit
 
 	options rawhistory.TextOptions
 	session string // empty for the session that asks
@@ -246,12 +246,12 @@ func runeStart(text string, offset int) int {
 	return offset
 }
 
-// maxBytesPerToken bounds how much of a text is counted. On average, no text that people or programs write has
-// more bytes per token.
+// fit counts at most this number of bytes for each token of its budget. No text that people or programs write has more
+// bytes per token on average.
 const maxBytesPerToken = 16
 
-// fit returns how many bytes from the start of a text fit into a budget, and their tokens. It always takes at
-// least one character, so that a series of pages ends.
+// fit returns how many bytes from the start of a text fit into a budget, and their tokens. The result has at least one
+// character, so that each page makes progress.
 func fit(text string, budget int) (bytes, size int) {
 	whole := min(len(text), max(1, budget)*maxBytesPerToken)
 	low, high := 0, runeStart(text, whole)

@@ -14,7 +14,7 @@ import (
 
 const maxKept = 1000
 
-// Keep notes which pieces of a session the user wants to keep, and returns all kept pieces.
+// Keep stores which pieces of a session the user wants to keep, and returns all kept pieces.
 func (t *Tools) Keep(ctx context.Context, p schema.KeepParams) (schema.KeepResult, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	if len(p.Tags) == 0 || len(p.Tags) > maxKept {
@@ -42,7 +42,7 @@ func (t *Tools) keep(ctx context.Context, key store.Key, p schema.KeepParams) er
 	if p.LetGo {
 		since = 0
 	}
-	var tags []int // without those that are kept already: they keep their place
+	var tags []int // only pieces that are not kept yet, because a kept piece keeps its place
 	for _, tag := range p.Tags {
 		u := state.ByTag(tag)
 		if err := refuseKeeping(s, u, tag, p.LetGo); err != nil {

@@ -66,8 +66,8 @@ type writer struct {
 	message int
 }
 
-// memory stores the reply together with the change. If a shim did not receive the reply, it asks again and must
-// get the same text.
+// memory stores its reply together with the change. If the shim has not received the reply, it calls again, and
+// must get the same text.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -156,7 +156,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	}
 	switch m.Source {
 	case chronicle.FromAgent, chronicle.FromTool, chronicle.FromWeb:
-	default: // only the user speaks for the user, and not through a tool
+	default: // a tool call cannot speak for the user
 		return "", memories.Refuse(`from is %q; it is "agent", "tool" or "web"`, a.From)
 	}
 	if isReviewed {
@@ -182,7 +182,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 		}
 		m, err := e.Update(w.project, a.IDs[0], func(old *chronicle.Memory) {
 			old.Content, old.Category, old.Check = a.Content, cmp.Or(a.Category, old.Category), cmp.Or(a.Check, old.Check)
-			old.Source = chronicle.LessTrusted(old.Source, m.Source) // what a web page says does not become the user's word
+			old.Source = chronicle.LessTrusted(old.Source, m.Source) // a memory that a web page has changed is only as trusted as the page
 		})
 		if err != nil {
 			return "", err
@@ -214,7 +214,7 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
 }
 
-// changed tells the model that a text is not stored as it was written.
+// If a text is not stored as it was written, changed returns a sentence that says so.
 func changed(written, stored string) string {
 	if strings.Contains(stored, "[redacted ") && !strings.Contains(written, "[redacted ") {
 		return " A credential in it was replaced: memories hold none."

@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// With dialogs, a user chooses step by step in this command. Its arguments name the place, for example "memory 12".
+// In this command, a user chooses step by step in dialogs. Its arguments name the page, for example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{
@@ -33,7 +33,7 @@ var menuCommand = command{
 	},
 }
 
-// These limits are the bytes of a choice and of a page, and the number of choices of a page.
+// maxChoice and maxPage are in bytes. maxChoices is the number of choices on a page.
 const (
 	maxChoice  = 120
 	maxPage    = 8 << 10
@@ -76,7 +76,7 @@ var mainChoices = []schema.Choice{
 	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
 }
 
-// mainPage offers to cancel only work that runs, or that waits to be continued.
+// mainPage offers to cancel a wrap-up only if it runs, and a recomp also if it waits to be continued.
 func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
 	staged, _, err := t.Store.History.Staged(ctx, key)
 	running, isRecomp, isWrapUp := t.History.Running(key), len(staged.Compartments) > 0, false
@@ -89,7 +89,7 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 	})...), err
 }
 
-// A harness without dialogs shows the message, which says how to choose. The text must be clean. pageOf cleans
+// A harness without dialogs shows the message, which says how to choose. The caller must clean text. pageOf cleans
 // the parts of choices that may come from a database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)
@@ -342,8 +342,8 @@ func labelOf(act string, u schema.DroppedUnit) string {
 	return act + words.Piece(u, labelColumns-len(act))
 }
 
-// returnable returns those dropped pieces that the user may ask for, newest first. lost counts the pieces that cannot
-// come back.
+// returnable returns the dropped pieces that the user can bring back, newest first. lost counts the dropped pieces
+// that cannot come back.
 func (t *Tools) returnable(ctx context.Context, key store.Key, st schema.SessionStatus) (offered []schema.DroppedUnit, lost int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

@@ -28,8 +28,8 @@ var reduceTool = tool{
 
 const reduceTitle = "marked"
 
-// reduce stores the reply together with the drops. If a shim did not receive the reply, it asks again and must
-// get the same text.
+// reduce stores its reply together with the drops. If the shim has not received the reply, it calls again, and
+// must get the same text.
 func (t *Tools) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -131,7 +131,7 @@ func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, 
 	return drops, strings.Join(parts, " ")
 }
 
-// Without section signs, a model cannot mistake the reply for tagged content.
+// list leaves out section signs, so that a model cannot mistake the reply for tagged content.
 func list(tags []int) string {
 	texts := make([]string, len(tags))
 	for i, t := range tags {

@@ -43,7 +43,7 @@ const (
 	maxHits      = 20
 )
 
-// search never shows another project, nor a message that the model sees anyway.
+// search never shows another project, and never a message that the model sees anyway.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
 	q, err := t.searchArguments(p.Args)
@@ -140,7 +140,7 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 	return search.Search(ctx, x, q)
 }
 
-// Like a page of ctx_expand, the result is marked as data.
+// hitsPage marks the hits as data, like a page of ctx_expand.
 func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page string) {
 	var b strings.Builder
 	for i := range hits {

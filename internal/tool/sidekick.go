@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The sidekick chooses what the model gets with the user's next message. Until the sidekick has chosen, the hits of
-// the first search are attached. So the message never waits, and a failure of the sidekick changes nothing.
+// A sidekickRun chooses what the model gets with the user's next message. Until it has chosen, the hits of the
+// first search are attached. So the message never waits, and a failure of the sidekick changes nothing.
 type sidekickRun struct {
 	*Tools
 	client    client.Client
@@ -176,7 +176,7 @@ func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 
 const maxOffered = 15
 
-// The hits of the user's words come first. Then come the best hits of each query, alternately.
+// searches returns the hits of the user's words first, and then the best hits of each query in turn.
 func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered []sidekick.Hit, err error) {
 	lists := [][]search.Hit{r.first}
 	for _, query := range queries {
@@ -203,8 +203,8 @@ func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered [
 	return offered, nil
 }
 
-// If the message has already come, attachResult does nothing. Otherwise it attaches findings in place of the
-// hits of the first search.
+// attachResult attaches the findings in place of the hits of the first search. If the message has already come,
+// attachResult does nothing.
 func (r *sidekickRun) attachResult(ctx context.Context, result *sidekick.Result) (isAttached bool, err error) {
 	s, err := r.Sessions.Lock(ctx, r.session)
 	if err != nil {

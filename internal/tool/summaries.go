@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// summariesPage lists the summaries that stand in the prompt, newest first, or those before a message ("40").
+// summariesPage lists the summaries in the prompt, newest first, and with rest "40" only those before message 40.
 func (t *Tools) summariesPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
 	all, err := t.summariesInPrompt(ctx, key)
 	if err != nil {

@@ -24,7 +24,7 @@ func parseTags(text string) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range to - from + 1 { // from+i cannot overflow; a loop variable that counts beyond to could
+		for i := range to - from + 1 { // from+i cannot overflow, but a loop variable that is incremented beyond `to` could
 			seen[from+i] = true
 		}
 		if len(seen) > maxRange {

@@ -26,7 +26,7 @@ import (
 // Tools run the tools of the model, and the commands of the user.
 type Tools struct {
 	Options
-	// mu guards sidekicks, the newest run of the sidekick for each session, until it has ended.
+	// mu guards sidekicks, which has each session's newest run of the sidekick until this run ends.
 	mu        sync.Mutex
 	sidekicks map[store.Key]*sidekickRun
 }
@@ -57,8 +57,8 @@ type Options struct {
 
 func New(o Options) *Tools { return &Tools{Options: o, sidekicks: make(map[store.Key]*sidekickRun)} }
 
-// If the model's call of a tool is wrong, the model gets the reason as the tool's result, so that it can
-// correct the call.
+// If the model calls a tool wrongly, the tool's result is the reason, so that the model can correct the
+// call.
 type tool struct {
 	name, description string
 	parameters        json.Value

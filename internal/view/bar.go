@@ -54,7 +54,7 @@ type mark struct {
 // From this pressure on, a pass may bust mid-turn.
 const forcePressure = 0.85
 
-// A bust at or above the mark at forcePressure has the cause "85% full".
+// The mark at forcePressure has this name. A bust at or above the mark has the cause "85% full".
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {
@@ -113,8 +113,8 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// A name stands before or after the place of its mark. markNames places the name of the high mark first, and
-// leaves out names that do not fit.
+// markNames writes each name before or after its mark, beginning with the high mark. It leaves out names that
+// do not fit.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))
 	isFree := func(from, n int) bool {

@@ -37,8 +37,8 @@ func (s *screen) picture(st schema.SessionStatus) {
 	s.legend(st.Tokens)
 }
 
-// cutRest returns the texts after the first one, with a dot before each of them. The first text counts only for
-// the width. If a text is empty, or does not fit, cutRest leaves it out.
+// cutRest joins the texts after the first one, with a dot before each. The caller has already written the first
+// text, so only its width counts. If a text is empty, or does not fit, cutRest leaves it out.
 func cutRest(texts []string, width int) string {
 	rest, used := "", format.Columns(texts[0])
 	for _, text := range texts[1:] {

@@ -17,11 +17,11 @@ type Choice struct {
 	Selected int
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
-	// Top is the number of lines above the screen while a session fills it.
+	// While a session fills the screen, Top is the number of its lines that are scrolled out.
 	Top  int
 	Sort int
-	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is
-	// searched in messages. Typing says which of the two the keys change now.
+	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is searched in
+	// messages. Typing says whether the keys change Filter or Query.
 	Filter, Query string
 	Typing        Typing
 	// If Harness is empty, the sessions of all harnesses show.
@@ -64,7 +64,7 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// A key asks for an Action that a view cannot do itself.
+// An Action is something that a key asks for, but that a view cannot do itself.
 type Action string
 
 // All actions but Quit show a page of text.
@@ -204,7 +204,7 @@ func (v Live) typed(key, text string) (Live, Action) {
 	return v, NoAction
 }
 
-// Each harness chooses its ids independently, so the name also has the harness.
+// nameOf includes the harness, because sessions of two harnesses may have the same id.
 func nameOf(st schema.SessionStatus) string { return string(st.Harness) + "/" + st.Session }
 
 func (v Live) matching() []schema.SessionStatus {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// On a terminal, the lines of a finding stand under its message, and a path stays whole.
+// On a terminal, all lines of a finding are aligned, and a path is never broken.
 func TestDiagnosisFitsTheTerminal(t *testing.T) {
 	path := "/home/user/" + strings.Repeat("long/", 14) + "opencode.json"
 	r := NewDiagnosis([]doctor.Finding{{

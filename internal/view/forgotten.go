@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// A Leaving is the request with which content left the prompt. Unknown At (Unix ms) and Cause are absent.
+// A Leaving is the request with which content left the prompt. At (in Unix ms) and Cause may be unknown.
 type Leaving struct {
 	Pass  int    `json:"request"`
 	At    int64  `json:"at,omitzero"`
@@ -39,7 +39,7 @@ type Forgotten struct {
 	Dropped    []DroppedPiece `json:"dropped,omitempty"`
 	Summarised *Leaving       `json:"summarised,omitempty"`
 	Summary    *SummaryOf     `json:"summary,omitempty"`
-	// IsPinned means that the message stands in the prompt word for word, although it is summarised.
+	// IsPinned means that the prompt has the message word for word, although the message is summarised.
 	IsPinned bool `json:"pinned,omitzero"`
 }
 

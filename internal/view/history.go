@@ -151,8 +151,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// The first column takes the space that the other columns leave, up to its width. If the space is too small,
-// table leaves out the last columns, and names them below.
+// table gives the first column the width that the others leave, up to the column's own width. If the screen is
+// too narrow, table leaves out the last columns, and names them below.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

@@ -59,12 +59,12 @@ var listColumns = []struct {
 	}}},
 }
 
-// While sessions of several harnesses are shown, harnessColumn is the first column after the title.
+// If sessions of several harnesses are shown, harnessColumn is the first column after the title.
 var harnessColumn = column{"HARNESS", 9, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 	return format.Clean(string(st.Harness)), Plain
 }}
 
-// The title of a session takes the columns that the others leave, within these bounds.
+// The title of a session gets the width that the other columns leave, within these bounds.
 const (
 	minTitle  = 16
 	tinyTitle = 8 // on a screen narrower than roomyWidth

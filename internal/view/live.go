@@ -15,7 +15,7 @@ import (
 type Live struct {
 	// Before the host's first answer, Status is nil.
 	Status *schema.StatusResult
-	// Away is the reason why the host does not answer, or empty. It stopped answering at AwaySince.
+	// Away says why the host does not answer, or is empty. AwaySince is the time when it stopped answering.
 	Away      string
 	AwaySince time.Time
 	Color     bool
@@ -26,12 +26,12 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer, each in a line for a screen reader.
 	News []string
-	// requests are the requests of each session since the view began, the newest last. The first of them began
-	// before the view.
+	// requests lists the requests of each session that the view has seen, the newest last. When the view began,
+	// the first of them had already begun.
 	requests map[string][]request
 }
 
-// The lines of a TextPage may have any length. Top is the number of lines above the screen.
+// The lines of a TextPage may have any length. Top is the number of lines that are scrolled out of the screen.
 type TextPage struct {
 	Title, Text string
 	Top         int
@@ -39,21 +39,21 @@ type TextPage struct {
 
 const maxRequests = 200
 
-// Several requests that came between two answers of the host are one request here.
+// If several requests came between two answers of the host, one value describes all of them.
 type request struct {
 	number, count int
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt: estimated, until the provider has reported its usage. read is the
-	// number of tokens that the provider has read from its cache, and all is the number of all its tokens.
+	// tokens is the size of the prompt. It is an estimate until isMeasured is true. all is the number of tokens
+	// that the provider reported, and read the number that it read from its cache.
 	tokens            int
 	isMeasured        bool
 	read, all         int64
 	readThen, allThen int64 // the sums of the session before this request
 }
 
-// If the host does not answer, status is nil, and away is the reason. The last status then stays on the screen.
+// If the host does not answer, status is nil, and away is the reason. The screen keeps the last status.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	v.News = nil
 	switch {
@@ -120,7 +120,7 @@ func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	return all
 }
 
-// noteRequest returns the requests about which nothing more will become known.
+// noteRequest records the newest request. It returns the requests that no later answer of the host can change.
 func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
 	log := v.requests[name]

@@ -243,8 +243,8 @@ var (
 	spaceAtEnd = regexp.MustCompile("(?m) +$")
 )
 
-// For every answer of the host and every size of the terminal, the screen fits and holds no foreign escape
-// sequence. Without colours, nothing else changes.
+// For every answer of the host and every size of the terminal, the screen fits and has no foreign escape
+// sequence. Without colours, its text is the same.
 func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)

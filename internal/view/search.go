@@ -27,7 +27,7 @@ type Found struct {
 	Text      string  `json:"text"`
 }
 
-// The best result comes first. Texts are whole, and their lines are not broken, so that they can be copied.
+// PrintFound prints the best result first. It does not cut or wrap texts, so that they can be copied.
 func PrintFound(w io.Writer, all []Found, p Page) error {
 	s := p.screen()
 	for i := range all {

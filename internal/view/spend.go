@@ -32,16 +32,16 @@ type SpendRow struct {
 	SpendSum
 }
 
-// A SpendSum adds up calls, which are questions of agents to models.
+// A SpendSum is the sum of several calls. A call is a question of an agent to a model.
 type SpendSum struct {
 	Calls int `json:"calls"`
-	// Runs counts the runs that have asked. Changes counts the changes of memories by the dreamer that are not undone, for
-	// example a merge of two memories; Memories counts only new memories.
+	// Runs counts the runs that asked a model. Changes counts the dreamer's changes of memories that are not undone, for
+	// example a merge of two memories. Memories counts only new memories.
 	Runs    int `json:"runs"`
 	Changes int `json:"changes"`
-	// UnpricedCalls are the calls of models for which the harness names no price. Money leaves them out.
+	// UnpricedCalls counts the calls of models without a known price. Money leaves out these calls.
 	UnpricedCalls int `json:"unpricedCalls"`
-	// Reserved is the worst case, in $, of calls that have not ended, or that ended without a report. Money
+	// Reserved is the largest possible cost, in $, of calls that have not ended, or that ended without a report. Money
 	// leaves it out.
 	Reserved     float64 `json:"reserved"`
 	InputTokens  int     `json:"inputTokens"`
@@ -114,7 +114,7 @@ func (s *SpendSum) perRun() string {
 	return format.Money(s.Money / float64(max(s.Runs, 1)))
 }
 
-// SpendOf sums up calls, which are in the order of their times. at is the zone of the days.
+// SpendOf sums up calls, which must be sorted by time. at is the time zone of the days.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
 	type use struct {
@@ -207,7 +207,7 @@ func PrintSpend(w io.Writer, spent Spend, since time.Time, p Page) error {
 	return s.print(w)
 }
 
-// A bar is as long as the day's money, or its tokens if no price is known.
+// days draws a bar for each day. Its length is the day's money or, if no price is known, the day's tokens.
 func (s *screen) days(rows []SpendRow) {
 	var names []string
 	sums := make(map[string]*SpendSum)

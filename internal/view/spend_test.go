@@ -53,7 +53,7 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 	if s.Total.Calls != 4 || s.Total.Money != 0.75 || s.Total.Compartments != 4 || s.Total.UnpricedCalls != 1 {
 		t.Errorf("total %+v", s.Total)
 	}
-	// A merge of two memories was counted as a new memory, and two calls of one run as two runs.
+	// The bug: a merge of memories counted as a new memory, and two calls of one run as two runs.
 	merged := spent[2]
 	merged.Agent, merged.Compartments = "dreamer", 0
 	if out := new(strings.Builder); PrintSpend(out, SpendOf([]chronicle.Call{merged}, nil, newYork), newYorkMidnight, Page{Width: 200}) != nil || !strings.Contains(out.String(), "0 summaries and 0 memories, and changed 3 memories.") {

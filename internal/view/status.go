@@ -14,7 +14,7 @@ const maxRows = 10
 
 // A Page describes the output on which a status is printed.
 type Page struct {
-	// Unless Width is below 20, no line has more columns.
+	// If Width is at least 20, no line has more columns than Width.
 	Width int
 	Color bool
 	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.

@@ -29,7 +29,7 @@ const (
 	maxRead = 128 << 20
 )
 
-// A Diff is what one request has changed. All its texts are clean.
+// A Diff is what one request has changed. Its texts are safe to print.
 type Diff struct {
 	Changes []Change `json:"changes"`
 	More    int      `json:"more,omitzero"`
@@ -43,16 +43,16 @@ type Change struct {
 	Message int    `json:"message,omitzero"`
 	Name    string `json:"name"` // for example "§12§ read src/main.go"
 	Why     string `json:"why"`
-	// Freed is what the change frees, for example "3.1k", or empty.
+	// Freed is the number of tokens that the change frees, for example "3.1k", or empty.
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
-	// Since the request, summaries replace the messages from First to Last. For any other change, both are 0.
+	// Summaries now replace the messages from First to Last. For any other change, both are 0.
 	First int `json:"first,omitzero"`
 	Last  int `json:"last,omitzero"`
 }
 
-// A Text is one form of a piece, or its beginning.
+// A Text is a piece as the model sees it, or the beginning of a long piece.
 type Text struct {
 	Text string `json:"text"`
 	More int    `json:"more,omitzero"`
@@ -67,7 +67,7 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Before the request, summaries stood for the messages up to Covered, and since the request up to Through.
+	// Before the request, summaries replaced the messages up to Covered. Now they replace them up to Through.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }
@@ -150,7 +150,7 @@ func (r Request) summarised() (all []Change) {
 	return all
 }
 
-// The request could only change messages that no summary stood for, and that are not newer than the request.
+// messages returns the messages that the request could change: older than the request, and not in a summary.
 func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Message, err error) {
 	const last = 1 << 40
 	size := 0

@@ -5,8 +5,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Every bill of a session, in each view, holds its prompts and the historian's runs. Bills of the status are made from
-// the provider's counts, and lack the model's answers. Bills of a replay also lack the definitions of tools.
+// Each bill of a session includes its prompts and the historian's runs. A bill in a status comes from the provider's
+// counts, and lacks the model's answers. A bill of a replay also lacks the definitions of tools.
 
 // NotBilled names the parts that the bill of a replay lacks.
 const NotBilled = "the model's answers and the definitions of tools"

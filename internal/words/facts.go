@@ -81,8 +81,7 @@ func isDue(st schema.SessionStatus) bool { return st.Pressure >= st.Threshold &&
 
 const newestMarked = "due, but the marked pieces are among the newest"
 
-// waitsForTheNewest reports whether the last request could have been a bust, but found only marked pieces that are still
-// protected.
+// waitsForTheNewest reports whether the last request made no bust, because all marked pieces are still protected.
 func waitsForTheNewest(st schema.SessionStatus) bool {
 	return st.Queued > 0 && !st.LastPassBust && st.LastCause == "nothing-to-do"
 }
@@ -94,8 +93,8 @@ func markedOf(st schema.SessionStatus, before string) string {
 	return before + format.Count(st.Queued, "piece") + " marked by the model"
 }
 
-// boundsOf gives the most that a bust frees, and its least cost. If this cost is unknown or below a cent,
-// boundsOf gives the number of tokens that are sent again.
+// boundsOf says how much a bust frees at most, and what it costs at least. If this cost is unknown or below a cent,
+// boundsOf names the number of tokens that are sent again.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
@@ -125,8 +124,8 @@ func Reason(cause string) string {
 	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
 }
 
-// KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. When the user has
-// gone back, it knows only the size of all messages without their summaries, which no request had.
+// KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. If the user has
+// taken messages back, the host knows only the size without summaries, and no request had this size.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
@@ -228,7 +227,7 @@ func Dropped(st schema.SessionStatus) string {
 	return text
 }
 
-// Recalled says how many lines told the model what earlier messages know, and how many of them it followed.
+// Recalled says how many lines from earlier messages the model got, and how many of them it followed.
 func Recalled(r *schema.Recalled) string {
 	if r == nil {
 		return ""

@@ -127,8 +127,8 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 	}
 }
 
-// The bar shows the size of the head in the provider's tokens. The bug: "in prompt" showed another size of the
-// same head, in the host's tokens (P9). An empty delta is a sentence of 22 tokens, and was "22 added since".
+// The bar shows the size of the head in the provider's tokens. The bugs (P9): "in prompt" showed the size in the
+// host's tokens. An empty delta, a sentence of 22 tokens, was shown as "22 added since".
 func TestHeadHasTheSizeOfTheBar(t *testing.T) {
 	head := schema.HeadStatus{Through: 50, Baseline: 3600, Delta: 100, FoldedAt: noon.UnixMilli(), FoldReason: "first-head", Sections: schema.HeadSections{Compartments: 3000}}
 	for measured, want := range map[int64]string{
@@ -169,7 +169,7 @@ func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 	}
 }
 
-// The bug: the status named only the historian's budget, so a dreamer without money seemed to rest.
+// The bug: the status named only the historian's budget, so a dreamer without money seemed idle.
 func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
 	stop := schema.BudgetStop{Agents: "others", Until: noon.Add(time.Hour).UnixMilli(), Money: 2, SpentMoney: 1.9, NeedsMoney: 0.2, Tokens: 9}
 	st := schema.SessionStatus{Dream: &schema.DreamStatus{Budget: &stop}}

@@ -45,7 +45,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	return faults
 }
 
-// retryOf says after how many passes a model is asked again, and that extracts replace its summaries until then.
+// retryOf says after how many passes a model is asked again. Until then, extracts replace its summaries.
 func retryOf(passes int) string {
 	when := "with the next request that needs it"
 	if passes > 0 {
@@ -115,7 +115,7 @@ var foldReasons = map[string]string{
 	"delta-over-baseline": "because as much had been added as was written before",
 }
 
-// FoldReason says in plain words why the head was folded. reason may be foreign text.
+// FoldReason says in plain words why the head was folded. reason may be any text.
 func FoldReason(reason string) string {
 	if text := cmp.Or(foldReasons[reason], reasons[reason]); text != "" {
 		return text
@@ -141,8 +141,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// The host counts tokens differently from the provider, and the bar of the status shows the provider's. So
-// scaledTo returns a head whose sizes add up to measured.
+// scaledTo scales the sizes of the head so that their sum is measured. The bar of the status shows the
+// provider's count, and the host counts differently.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {
@@ -226,7 +226,7 @@ func budgetsOf(st schema.SessionStatus, now time.Time) string {
 	return strings.Join(stops, ". ")
 }
 
-// budgetOf says why an agent asks no model, and when it continues. The historian makes extracts until then.
+// budgetOf says why an agent asks no model, and when it continues. Until then, the historian makes extracts.
 func budgetOf(agent string, b schema.BudgetStop, now time.Time) string {
 	agents := "all agents"
 	switch b.Agents {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Panel describes a session for the harness's own screen. The problems belong to the host and to the session's
+// Panel describes a session for the harness's own screen. problems are those of the host and of the session's
 // directory.
 func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Panel {
 	p := &schema.Panel{Size: Fullness(st), Parts: partsOf(st), Facts: []schema.PanelFact{}, Window: int64(max(st.ContextTokens, st.InputTokens))}

@@ -81,7 +81,7 @@ func TestPanelOfANewSession(t *testing.T) {
 	}
 }
 
-// The panel stays on the screen for hours, so it names no age.
+// The panel stays on the screen for hours, so it shows "14:32", and not "3m ago".
 func TestPanelNamesTimesAndNoAges(t *testing.T) {
 	st := full()
 	st.History.Failures, st.History.FailedAt, st.History.LastError = 3, noon.Add(-25*time.Hour).UnixMilli(), "no answer"

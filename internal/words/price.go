@@ -11,9 +11,9 @@ import (
 const mostPasses = 999
 
 // Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
-// requests, about 41 to come". After "about" comes the number of requests until the session must free space at
-// any cost. If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read
-// from the cache. After a lump, the rent includes the expected rent until the next lump.
+// requests, about 41 to come". Here, 41 requests are expected until the session must free space at any cost.
+// If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read from the
+// cache. After a lump, the rent includes the expected rent until the next lump.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	n := math.Ceil(b.BreakEven)

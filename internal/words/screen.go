@@ -18,14 +18,13 @@ const (
 	leastColumns, mostColumns = 24, 160
 )
 
-// The characters of the bar differ, so that the bar needs no colours.
+// Each part of the bar has another character, so that the bar is readable without colours.
 var cells = map[string]string{
 	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
 }
 
-// Widget says the most important things about a session in at most widgetLines lines. A harness that has no sidebar
-// shows them near its prompt, where they take room from the conversation, so their words are shorter than those of the
-// panel.
+// Widget says the most important things about a session in at most widgetLines lines. A harness without a sidebar
+// shows these lines near its prompt, where space is short. So their words are shorter than those of the panel.
 func Widget(p *schema.Panel) []string {
 	if len(p.Parts) == 0 {
 		return nil
@@ -36,7 +35,7 @@ func Widget(p *schema.Panel) []string {
 		switch {
 		case f.Tone == "alarm" || f.Tone == "notice":
 			faults = append(faults, format.Cut("! "+f.Text, widgetColumns))
-		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar shows the sizes of what is there
+		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar already shows these sizes
 		default:
 			text, _, _ := strings.Cut(f.Text, " on prompts")
 			facts = append(facts, format.Cut(labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"), widgetColumns))
@@ -95,7 +94,7 @@ func Kept(u schema.KeptUnit) string {
 	return "it stays in the prompt as long as there is room"
 }
 
-// barOf draws the prompt in proportion to the window, the free room, and the size from which a bust may come.
+// barOf draws the prompt, the free space, and the size from which a bust may come, in proportion to the window.
 func barOf(p *schema.Panel, columns int) string {
 	sum, whole := int64(0), max(p.Window, 1)
 	for _, part := range p.Parts {
@@ -127,7 +126,7 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 
 const markCell = '│'
 
-// The label of the next bust shows the mark that the bust has in the bar.
+// The label of the next bust ends with the character that marks the bust in the bar.
 func labelOf(f schema.PanelFact) string {
 	if f.Label == "next bust" {
 		return f.Label + " " + string(markCell)

@@ -5,15 +5,15 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content. A unit moves only forward in this order: for example, a dropped
-// unit stays dropped, unless the user asks for it again (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content, each more than the one before. A pass only changes a unit forward
+// in this order, for example from a clamp to a drop. Only the user can have an edit taken back (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold replaces the result of a tool call, a text or a file with a short text. It says how large the content
-	// was, and that it can be read in parts. A call stays with its arguments.
+	// Withhold replaces the result of a tool call, a text or a file with a short text. The text says how large the
+	// content was, and that it can be read in parts. A call stays with its arguments.
 	Withhold EditKind = "withhold"
 	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. A model that sees
 	// no recent calls begins to imitate tool calls in its text.
@@ -25,8 +25,7 @@ const (
 	Strip EditKind = "strip"
 	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
-	// Unthink leaves out the reasoning of the unit's message, and the thinking in its texts, for example between
-	// <think> tags.
+	// Unthink removes the reasoning of the unit's message, and thinking in its texts, for example between <think> tags.
 	Unthink EditKind = "unthink"
 	// Shell means that the unit's message has no content that is worth sending.
 	Shell EditKind = "shell"
@@ -53,7 +52,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that the unit has both a Clamp and a stronger edit. Its arguments stay shortened.
+	// Clamped means that an earlier Clamp has shortened the arguments. They stay short.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
@@ -71,7 +70,7 @@ func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 // IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
-// restored returns the treatment with the whole content. Injected blocks and reasoning stay off the wire.
+// restored returns the treatment with the whole content. Injected blocks and reasoning stay removed.
 func (t Treatment) restored() Treatment {
 	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
 	return t
@@ -101,15 +100,15 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// Estimates, in tokens, of the rest of a unit after an edit. Arguments of up to 125 tokens stay whole.
+// The host estimates with these numbers how many tokens are left after an edit. Arguments of up to 125 tokens stay
+// whole.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50
 	shortInputTokens  = 125
 )
 
-// Left returns how many tokens of the unit are still on the wire. For edited units this
-// is an estimate, because the host counts only whole units.
+// Left returns how many tokens of the unit are on the wire. For an edited unit, the result is an estimate.
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {

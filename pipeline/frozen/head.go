@@ -2,8 +2,8 @@ package frozen
 
 import "slices"
 
-// A Head holds the messages that replace the oldest messages. Of the covered messages, only the pinned prompts are
-// still sent, after the head. The zero Head covers nothing and has no messages.
+// A Head holds the messages that replace the oldest messages of a session. Of the replaced messages, only pinned
+// prompts are still sent. The zero Head replaces nothing.
 type Head struct {
 	// Fold numbers the folds of the session.
 	Fold int
@@ -11,8 +11,8 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is the key of the harness's own summary with which the array began when message Through was
-	// summarised. It is empty if the array began with the session's first message.
+	// If the array began with a summary of the harness when message Through was summarised, AfterSummary is the key of
+	// that summary. Otherwise it is "".
 	AfterSummary string
 	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
 	Pinned [MaxPinned]string
@@ -28,8 +28,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows higher
-	// ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows memories
+	// and updates with higher ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
 	KeyFiles string
@@ -49,8 +49,7 @@ type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
 	Tiers [5]int
-	// Covered is the size of the messages that the head covers. Content that edits had removed from the wire does not
-	// count.
+	// Covered is the size of the messages that the head covers. Content that edits had already removed is not included.
 	Covered int
 }
 
@@ -63,8 +62,8 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head. covered has the keys of the replaced messages. A highest tag would not do, because an old
-// message can get a new unit, for example the text of an aborted answer.
+// SetHead makes h the head. covered has the keys of the replaced messages. The highest tag would not be enough, because
+// an old message can get a new unit with a higher tag, for example when the harness stores an aborted answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {

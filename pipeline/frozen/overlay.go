@@ -15,8 +15,8 @@ type Additions struct {
 	Released []int
 	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
-	// Head is the session's head from this pass on, and Covered names the messages that it replaces. Head is nil if the
-	// head does not change.
+	// Head is the head from this pass on, and Covered names the messages that it replaces. Head is nil if it does not
+	// change.
 	Head    *Head
 	Covered Keys
 	// Drained lists the tags whose queued drop is finished.
@@ -65,8 +65,7 @@ type Overlay struct {
 	edited map[int]*Unit
 }
 
-// With returns an overlay of the state with a. The overlay's queue has all drops, because Drained takes effect only
-// when a is committed.
+// With returns an overlay of the state with a. The queue still has all drops, because only Commit applies Drained.
 func (s *State) With(a Additions) *Overlay {
 	o := &Overlay{Setup: s.Setup, Head: s.Head, state: s}
 	if a.Setup != nil {
@@ -86,7 +85,7 @@ func (s *State) With(a Additions) *Overlay {
 
 func (o *Overlay) Restore(tag int) {
 	for stored := range o.state.unitsBeside(tag) {
-		u := *o.shown(stored) // a new copy, because a clone of the overlay may share the old one
+		u := *o.shown(stored) // a copy, because a clone of the overlay may share the old unit
 		u.IsShell = false
 		if u.Tag == tag {
 			u.Treatment = u.restored()
@@ -117,7 +116,7 @@ func (o *Overlay) Lay(e Edit) {
 	if u == nil {
 		return
 	}
-	edited := *u // a new copy, because a clone of the overlay may share the old one
+	edited := *u // a copy, because a clone of the overlay may share the old unit
 	edited.Treatment = u.with(e)
 	o.set(edited)
 }

@@ -1,7 +1,6 @@
 package frozen
 
-// Parts holds the sizes of units by their kind, in tokens. Content that edits have removed from the wire does not
-// count.
+// Parts holds the sizes of units on the wire by their kind, in tokens. Removed content is not included.
 type Parts struct {
 	Text, Files, Inputs, Results int
 }

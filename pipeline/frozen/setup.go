@@ -1,13 +1,11 @@
 package frozen
 
-// Setup holds the decisions about the session as a whole. If a setting affects the wire, only a busting pass may
-// change it.
+// Setup holds the decisions about the session as a whole. Only a bust may change a setting that affects the wire.
 type Setup struct {
-	// Profile is the provider profile that the wire is rendered for. It changes on hard passes only, so that a late
-	// answer of the catalogue does not bust a live prefix.
+	// Profile is the provider profile of the wire. It changes on hard passes only: if the harness describes the model
+	// late, the new profile must not bust a cached prefix.
 	Profile string
-	// Binds means that the session's model binds its thinking to the exact prompt for which it was produced. It changes
-	// on hard passes only.
+	// Binds means that the session's model binds its thinking to the exact prompt. It changes on hard passes only.
 	Binds bool
 	// Preamble numbers the versions of the preamble. A new number makes all bound thinking invalid.
 	Preamble int
@@ -17,8 +15,8 @@ type Setup struct {
 	Todo Todo
 }
 
-// A Todo is a todo list that the wire shows again at the end of a message,
-// because the call that wrote the list is no longer on the wire.
+// A Todo is the synthetic todo list: a copy of the model's list at the end of a message. The wire shows it after the
+// call that wrote the list was removed.
 type Todo struct {
 	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string

@@ -14,8 +14,7 @@ const (
 	ToolUnit UnitKind = "tool"
 )
 
-// A Unit is one taggable piece of content, for example a tool call with its
-// result. The identity and the sizes of a unit never change.
+// A Unit is one taggable piece of content, for example a tool call with its result. Its identity never changes.
 type Unit struct {
 	// Tag is the number that the model sees as §N§. It is never reused.
 	Tag int
@@ -36,8 +35,7 @@ type Unit struct {
 	// Note is a text that the host adds at the end of the content on the wire, for example a reminder that output
 	// could be dropped. It is chosen before the content is sent for the first time.
 	Note string
-	// Fingerprint identifies the unit across copies of the session: a fork's copy of the unit has the same fingerprint.
-	// It is 0 if it is not known.
+	// Fingerprint is the same for all copies of the unit in forks. It is 0 if it is not known.
 	Fingerprint int64
 	// Typed is the line that the user typed, for example "/review main", if the harness
 	// has replaced it with the text of a command.
@@ -51,8 +49,7 @@ type Unit struct {
 // A QueuedDrop is a drop that waits for the next bust.
 type QueuedDrop struct {
 	Tag int
-	// Key is the key of the unit to drop. After a reload, the drop is valid only if the tag still belongs to the
-	// unit with this key.
+	// Key is the key of the unit to drop. If another unit has the tag after a restart, the drop is discarded.
 	Key string
 	// QueuedAt is Unix milliseconds.
 	QueuedAt int64
@@ -77,8 +74,8 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units ascending by tag, edits in any order, and the queue in its
-// order. A queued drop whose tag now belongs to another unit is left out, because the model has not marked this unit.
+// NewState returns a state from its stored parts: units in ascending order of tags, edits in any order, and the queue
+// in its order. It discards a queued drop whose tag now belongs to another unit, which the model did not ask to drop.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,
@@ -136,8 +133,8 @@ func (s *State) Units() []Unit { return s.units }
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
-// Keep stores since when the user keeps the unit, 0 for no longer. It discards a queued drop of the unit. Only a
-// later bust changes the wire.
+// Keep marks the unit as kept since the given time, and discards its queued drop. If since is 0, Keep removes the mark.
+// The wire changes with the next bust.
 func (s *State) Keep(tag int, since int64) {
 	if u := s.ByTag(tag); u != nil {
 		u.Kept = since

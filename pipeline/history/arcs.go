@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A span is a sequence of messages that must not be separated: no cut may lie between them. A cut is the ordinal of the
-// first message after it. For example, the span from 3 to 5 forbids the cuts 4 and 5.
+// A span is a sequence of messages that the head, the historian and the tail must not separate. A cut is the ordinal of
+// the first message after it, so the span from 3 to 5 forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
 type spans []span
 
-// A call at liveFrom or later may still get its result, so its arc reaches to the end of the session. An older call
-// without a result has no span. A span begins with the first uncovered message at the earliest.
+// spansOf returns the spans of all arcs. A call at liveFrom or later may still get its result, so its span reaches to
+// the end of the session. An older call without a result has no span.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
@@ -43,8 +43,8 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// outside moves a cut within a span to the message after the span, or, at the end of the session, back to the span's
-// first message. So a call that waits for its result never moves a cut forward.
+// outside moves a cut that is inside a span to the end of the span. If the span reaches to the end of the session, for
+// example because a call waits for its result, the cut moves back to the start of the span.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:
@@ -63,14 +63,13 @@ func (s spans) before(cut int) int {
 	return cut
 }
 
-// An arc is a tool call and its result, by the ordinals of their messages. An answer and its continuation are an arc,
-// too.
+// An arc is a tool call and its result, by the ordinals of their messages. An answer and its continuation are also an
+// arc.
 type arc struct{ first, last int }
 
 const open = 0
 
-// arcsOf returns the arcs of all messages. A result answers the oldest open call with
-// its id. A result without call is no arc.
+// arcsOf returns the arcs of all messages. A result belongs to the oldest call with its id that has no result yet.
 func arcsOf(m *Messages) []arc {
 	var arcs []arc
 	waiting := map[string][]int{} // indices into arcs, by call id

@@ -1,6 +1,6 @@
 package history
 
-// Messages of at most smallRest tokens before the protected tail are not worth a compartment, and stay in the tail.
+// If at most smallRest tokens are left before the protected tail, they join the tail: they are not worth a compartment.
 const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
@@ -57,8 +57,8 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk gives the tail the target's size. If the tail's first message is huge, walk leaves the message out, because
-// the tail would become several times too large.
+// walk lets the tail begin where it has the target's size. If the first message of this tail is huge, the tail begins
+// after it, because it would otherwise be several times too large.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -78,8 +78,8 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// The start moves back to a prompt or a step with tool calls, over a limited number of tokens. Under pressure, it
-// stays if the historian would get too few messages.
+// snapToPrompt moves the start of the tail back to a prompt or to a step with tool calls, if few tokens are in between.
+// Under pressure, it does not do so if almost no message would be left for the historian.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)
@@ -92,8 +92,7 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the ordinal of the newest uncovered message, up to the given ordinal, with a prompt or a tool
-// call.
+// thoughtBefore returns the ordinal of the newest uncovered message up to ordinal that is a prompt or has a tool call.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {
@@ -104,8 +103,8 @@ func (d *division) thoughtBefore(ordinal int) int {
 	return 0
 }
 
-// The model is answering the newest prompt. Under pressure this prompt may leave the tail, because a session with a
-// single prompt could otherwise not be summarised.
+// spareLivePrompt puts the newest prompt, which the model is answering, into the tail. Under pressure it does not,
+// because a session with a single prompt could otherwise never be summarised.
 func (d *division) spareLivePrompt() {
 	prompt := d.Messages.newestPrompt(1)
 	if d.isPressed() || prompt < d.uncovered || prompt >= d.out.TailStart {
@@ -126,7 +125,7 @@ func (d *division) moveTo(start int, why TailReason) {
 	}
 }
 
-// If the session has only the turns that the request keeps, no message is eligible.
+// If the session has only the turns that the request wants to keep, the historian gets no messages.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
 	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))
@@ -134,8 +133,8 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// The eligible messages end at the cap of a run, but not within an arc. If the first message or arc is larger than
-// the cap, the run takes only this message or arc.
+// limitRun ends the run's messages at the run's cap, but not inside an arc. If the first message or arc is larger than
+// the cap, the run reads only this message or arc.
 func (d *division) limitRun() {
 	o := &d.out
 	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)

@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	// defaultLimit is in tokens, defaultThreshold in percent. They replace an unknown limit and an invalid threshold.
+	// defaultLimit (in tokens) replaces an unknown limit, and defaultThreshold (in percent) an invalid threshold.
 	defaultLimit     = 128_000
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. The threshold
-// is in percent. The limit must be the model's, because right after a restart no last prompt is known.
+// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. limit is the
+// model's prompt limit in tokens, and threshold is in percent. The result must not depend on the last prompt, whose
+// size is unknown after a restart.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -22,8 +23,7 @@ func TriggerBudget(limit int, threshold float64) int {
 	return min(max(least, round(float64(limit)*max(0, threshold)/100*0.05)), most)
 }
 
-// ChunkBudget returns the size in tokens of the text that one run reads, from the prompt limit of the historian's
-// model.
+// ChunkBudget returns the size in tokens of the text that a run reads. historianLimit is its model's prompt limit.
 func ChunkBudget(historianLimit int) int {
 	const least, most = 8000, 50_000
 	if historianLimit <= 0 {
@@ -32,8 +32,7 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the smallest known limit, because a fallback model gets the same chunk. 0 means an unknown
-// limit.
+// HistorianLimit returns the smallest of the limits, because a fallback model reads the same chunk. 0 is unknown.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -47,8 +46,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns the size in tokens of the newest messages that stay verbatim: the spending setting's, but at
-// most the protected tail.
+// WorkingSet returns how many tokens of the newest messages stay verbatim. The spending setting decides, but the result
+// is at most the size of the protected tail.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
@@ -56,8 +55,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // SpendingBudget returns the greatest size in tokens of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens that spending allows for prompts. Reminders to drop content use it as the
-// window.
+// PromptSize returns the size in tokens that spending allows for prompts. Reminders to drop content treat this size as
+// the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.
@@ -73,8 +72,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the price of a run, in the price of reading one token from the session's cache. tokens is the
-// size of its condensed text.
+// RunCost estimates the price of a run, as a number of tokens read from the session's cache. tokens is its chunk's
+// size.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0
@@ -83,8 +82,8 @@ func RunCost(tokens int, p schema.Price) int {
 	return int((reads*p.Fresh + float64(writes)*p.Output) / p.Read)
 }
 
-// runReads is the size in tokens of a run's instructions, examples and references. runWrites
-// is the size of an answer to a short text. Each token of a longer text adds a quarter token.
+// runReads is the size in tokens of a run's instructions, examples and references. runWrites is the minimum size of an
+// answer. The answer has another token for every four tokens of the chunk.
 const runReads, runWrites = 5000, 500
 
 func usable(limit int, threshold float64) int {

@@ -12,8 +12,8 @@ import (
 
 // The tests of this file are named after the bug classes H of docs/defects.md.
 
-// Bug H4: right after a restart no usage is known, and budgets that were derived from the usage collapsed. History was
-// then archived to fit them.
+// Bug H4: the budgets were computed from the size of the last prompt, which is unknown after a restart. The budgets
+// became tiny, so the history was archived.
 func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	for _, usage := range []float64{0, 50, 95} {
 		v := Trigger(TriggerFacts{Situation: at(session(strings.Repeat("ua", 20), 4000), usage), Count: tokens.Count})
@@ -23,8 +23,8 @@ func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	}
 }
 
-// Bug H7: an open call after the start of the protected tail moved the start forward, up to the call. The tail lost all
-// messages between its old start and the call.
+// Bug H7: if the protected tail had a call without a result, the start of the tail moved forward to this call. The
+// messages before the call were no longer in the tail.
 func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	for open := 1; open <= 10; open++ {
 		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
@@ -35,7 +35,7 @@ func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	}
 }
 
-// Bug H8: a single call that had died without a result kept all later history from the historian.
+// Bug H8: one old call had never got a result. The historian read no message after this call.
 func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	for _, mode := range []Mode{Incremental, WrapUp} {
 		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
@@ -46,8 +46,8 @@ func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	}
 }
 
-// Bug H9: trigger and runner computed the first uncovered message of a session in two ways, so that every first run was
-// rejected.
+// Bug H9: the trigger and the run computed the first message without a compartment in two ways. The results differed
+// before the first compartment, so each first run was rejected.
 func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	now := at(session(strings.Repeat("ua", 10), 4000), 50)
 	for _, none := range []int{0, -1} {
@@ -59,8 +59,8 @@ func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	}
 }
 
-// Bug H13: the number of messages in the array was compared with ordinals. If an array began after a compartment, there
-// always seemed to be more messages.
+// Bug H13: the host compared the number of messages in the array with ordinals. If the array lacked old messages, the
+// host always assumed that more messages follow.
 func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {
@@ -72,8 +72,8 @@ func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	}
 }
 
-// Bug H14: tables indexed by ordinal were only as long as the list of readable messages. So if one message was
-// unreadable, the last messages had no place in the tables and were lost.
+// Bug H14: tables indexed by ordinal had one row for each readable message. If one message was unreadable, the last
+// message had no row and was lost.
 func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	m := session("uauaua", 100)
 	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable
@@ -89,8 +89,7 @@ func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	}
 }
 
-// Bug H28: the size of the protected tail was a number of turns, which blocked a session with few prompts of the user:
-// there was never a turn to summarise.
+// Bug H28: the protected tail was a fixed number of turns. A session with one long turn was never summarised.
 func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	s := at(session("u"+strings.Repeat("a", 40), 3000), 82)
 	for covered := 0; covered < 30; {
@@ -103,8 +102,8 @@ func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
 	}
 }
 
-// Bug H29: the trigger looked at the raw size. So a few large files began a run, and history consisted of many tiny
-// compartments.
+// Bug H29: the trigger used the size of the raw messages. A few large files were enough for a run, so the history
+// consisted of many tiny compartments.
 func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
 	for i := range m.list {
@@ -118,8 +117,8 @@ func TestBugH29ReadFilesDoNotFire(t *testing.T) {
 	}
 }
 
-// Bug H30: after most tool output had been dropped, the active units were too small for the trigger to fire, although
-// the dropped units had never been summarised.
+// Bug H30: the trigger did not count dropped units. When most output was dropped, no run began, although nothing was
+// summarised.
 func TestBugH30DroppedContentCounts(t *testing.T) {
 	if IsSmall(80_000, 128_000, 65, 10) {
 		t.Error("80,000 tokens without compartment are small")
@@ -133,8 +132,8 @@ func TestBugH30DroppedContentCounts(t *testing.T) {
 	}
 }
 
-// Bug H41: a message without text at the end of the eligible messages looked like messages that did not fit into the
-// chunk. So the trigger began a run for 583 tokens at a usage of 10 %.
+// Bug H41: if the last eligible message had no text, the host assumed that the messages did not fit into the chunk. So
+// the trigger began a run for 583 tokens at a usage of 10 %.
 func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 	for _, third := range []string{"", "a short text"} {

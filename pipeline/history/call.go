@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The best description comes first. The value of an argument with true is cut if it is long.
+// telling lists the arguments that describe a call, the best first. If isCut is set, a long argument is cut.
 var telling = []argument{
 	{"filePath", true},
 	{"path", true},
@@ -28,8 +28,7 @@ type argument struct {
 // maxArgument is the number of characters of an argument that a summary shows.
 const maxArgument = 60
 
-// summary describes a call in a chunk, for example "TC: List files" or "TC: grep(func main)". It never includes the
-// result.
+// summary describes a call in a chunk, for example "TC: List files" or "TC: grep(func main)", without its result.
 func (c *Call) summary() string {
 	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could look like a block
 	if d := collapse(args["description"]); d != "" {

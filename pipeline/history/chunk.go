@@ -15,7 +15,7 @@ import (
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	chronicle.Range
-	// Blocks are the lines of the text. They cover the range without gaps, unless the range has no text.
+	// Blocks are the lines of the text. They cover the range without gaps, or are empty if it has no text.
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable message is empty.
 	Lines []chronicle.Place
@@ -23,23 +23,22 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters counts the parts of the model's work that name commits. Consecutive blocks of the model are one
-	// part.
+	// CommitClusters counts the sequences of consecutive blocks of the model in which the model names a commit.
 	CommitClusters int
-	// HasMore means that the budget ended the chunk, and eligible messages follow.
+	// HasMore means that more messages follow, which did not fit into the budget.
 	HasMore bool
 	// IsCut means that Truncate has shortened the text.
 	IsCut bool
 }
 
-// A Block is one line of a chunk's text. It shows consecutive messages that have words of one origin, for example of
-// the model. A message with words of several origins is a block of its own, with a line for each origin.
+// A Block is one line of a chunk's text, for example "[2-3] A: Looking." It shows consecutive messages with words of
+// one author. A message with words of several authors is a block with several lines.
 type Block struct {
 	chronicle.Range
 	Text string
 }
 
-// Text returns the text of the chunk, empty if its range holds only noise.
+// Text returns the text of the chunk.
 func (c *Chunk) Text() string {
 	lines := make([]string, len(c.Blocks))
 	for i := range c.Blocks {
@@ -48,12 +47,12 @@ func (c *Chunk) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// ReadChunk condenses the messages from start up to end (exclusive) to a text of at most budget tokens. The first
-// block is taken even if it is larger (see Truncate).
+// ReadChunk condenses the messages from start up to end (exclusive) to a text of at most budget tokens. If the first
+// block is larger, the chunk is only this block (see Truncate).
 //
-// A message without text and calls is noise, for example one that only holds reasoning. The next block covers it. If
-// no block follows, the last block covers it, so that noise does not count as unread messages. If the whole range is
-// noise, the chunk covers it and has no blocks.
+// Noise is a message without text and calls, for example an answer that only has reasoning. The next block covers it.
+// At the end of the range, the last block covers it, because noise must not count as unread messages. If the whole
+// range is noise, the chunk covers it and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
@@ -68,8 +67,8 @@ func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chun
 	return r.chunk
 }
 
-// blockCeiling returns the size in tokens up to which messages of one role are joined. Otherwise a turn with hundreds
-// of steps would be one block, and a chunk reads a block whole or not at all.
+// blockCeiling returns the maximum size of a block, in tokens. A chunk reads a block whole or not at all, so a turn of
+// hundreds of steps must not be one block.
 func blockCeiling(budget int) int { return max(500, budget/4) }
 
 type reader struct {
@@ -80,8 +79,8 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster means that the current sequence of the model's blocks is already counted as a commit cluster.
-	// lastLetter is the first letter of the last block.
+	// inCluster means that the current sequence of the model's blocks is already counted in CommitClusters. lastLetter
+	// is the author of the last block, for example "A".
 	inCluster  bool
 	lastLetter string
 }
@@ -154,7 +153,7 @@ func (v *voice) nameCommits(parts []string) []string {
 	return nil
 }
 
-// If the block does not fit into the budget, the chunk ends before this block.
+// flush adds the current block to the chunk. If the block exceeds the budget, the chunk ends before it.
 func (r *reader) flush() {
 	c := r.current
 	r.current = nil
@@ -205,7 +204,7 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// messages are the readable messages of the range that was asked for.
+// finish adds noise at the end of the range to the chunk, and lists its messages. messages are the readable ones.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
 	c.HasMore = r.isFull
@@ -240,8 +239,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover every message of the chunk exactly once. A compartment
-// from such a chunk would lose a message.
+// CheckCoverage returns an error if the blocks do not cover each message of the chunk exactly once, because a message
+// without a block would be missing in the summary.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil
@@ -265,8 +264,8 @@ func (c *Chunk) CheckCoverage() error {
 // cutMarker ends a text that was shortened.
 const cutMarker = "\n[The rest of this text is left out, because it is too long.]"
 
-// Truncate shortens the text of a chunk whose only block is larger than the budget. The range stays the same, because
-// ctx_expand shows the whole message.
+// Truncate cuts the text of a chunk whose only block is larger than the budget. The chunk still covers the whole
+// message, which ctx_expand can show.
 func (c *Chunk) Truncate(budget int, count func(string) int) {
 	if len(c.Blocks) != 1 || c.Tokens <= budget {
 		return
@@ -291,8 +290,8 @@ func fitting(s string, budget int, count func(string) int) string {
 
 var agent = transcript.FromAgent.Letter()
 
-// If the message has words, the chunk shows only the words, and otherwise the calls. Calls count as the model's work,
-// even in a message of the user.
+// condense returns the words of a message by their authors. If the message has no words, it returns its calls as words
+// of the model, even for a message of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
 		if part == "" {
@@ -321,8 +320,8 @@ func condense(m *Message) (voices []voice, hasWords bool) {
 	return voices, false
 }
 
-// maxOther is the number of characters that a chunk shows of a text that neither the user
-// nor the model wrote. Outputs of tools are not shown at all.
+// maxOther is the maximum number of characters that a chunk shows of a text by neither the user nor the model, for
+// example an attached file. A chunk shows no output of a tool.
 const maxOther = 1_000
 
 func condensed(o transcript.Said) string {
@@ -336,7 +335,7 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// Each character that may be read as the end of a line counts as a blank.
+// collapse replaces white space with single blanks. White space is also every character that may be read as a line end.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

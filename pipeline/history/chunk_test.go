@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A turn of many steps is cut into blocks, so that a chunk can end within the turn.
+// A turn of many steps is divided into several blocks, so a chunk can end within the turn.
 func TestLongTurnIsCutIntoBlocks(t *testing.T) {
 	m := session("u"+strings.Repeat("a", 100), 500)
 	for i := range m.list[1:] {

@@ -21,7 +21,7 @@ var (
 	blanks           = regexp.MustCompile(` {2,}`)
 )
 
-// commitsIn adds the commit hashes of a text to a list, in lower case and each once.
+// commitsIn adds the commit hashes of a text to hashes, in lower case and without repetition.
 func commitsIn(text string, hashes []string) []string {
 	for _, m := range hexWord.FindAllStringSubmatch(text, -1) {
 		if len(hashes) == maxHashes {
@@ -34,8 +34,8 @@ func commitsIn(text string, hashes []string) []string {
 	return hashes
 }
 
-// withoutCommits removes the listed hashes from a text that mentions commits. Any other text keeps such words,
-// because they may not be hashes.
+// withoutCommits removes the listed hashes from a text that mentions commits. In other texts, a word such as "facade"
+// is probably no hash, so withoutCommits does not change them.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {
 		return text

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// RenderCompartment returns the element of a compartment at a tier, 1 to 4. It names the range, so that the model can
-// expand it. For an archived compartment, it returns "".
+// RenderCompartment returns the XML element of a compartment at a tier from 1 to 4, or "" for an archived compartment.
+// The element names the ordinals, so that the model can ask for the messages.
 func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	if tier >= Archived {
 		return ""
@@ -22,7 +22,7 @@ func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	return tag + ">\n" + body + "\n</compartment>"
 }
 
-// Tiers 1 and 2 end with the line of the missing anchors.
+// At the tiers 1 and 2, the last line lists the missing anchors.
 func bodyOf(c *chronicle.Compartment, tier int) string {
 	text := escapeContent(strings.TrimSpace(textOf(c, tier)))
 	missing := oneLine(c.Missing)

@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The cases are reference vectors. The reference does not escape "'" in titles. This package escapes it, as in
-// every other attribute.
+// The cases are reference vectors. Only this package also escapes "'" in a title, as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
@@ -51,7 +50,8 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// An element of a compartment has one start tag and one end tag, and its text can be read back unchanged.
+// checkOneElement checks that a compartment has one start and one end tag, and that its text can be read back
+// unchanged.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

@@ -6,10 +6,10 @@ import "math"
 const Archived = 5
 
 const (
-	// With a lower pressure, the compartments of a short session would stay in tier 1 for long, and then lose many
-	// tiers at one fold.
+	// Without this minimum, a short session would have a lower pressure. Its compartments would stay in tier 1 for
+	// long, and then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife is that of importance 50 under pressure 1, counted in newer compartments.
+	// halfLife is in newer compartments, at importance 50 and pressure 1.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
@@ -19,11 +19,11 @@ const (
 // The ages are in half-lives. docs/history.md has the resulting ages.
 var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 
-// The average sizes in tokens at each tier. An archived compartment costs nothing.
+// tierCosts has the average size of a compartment at each tier, in tokens.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
-// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. An importance below
-// 1 counts as 1, and an importance above 100 counts as 100.
+// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. importance is 1 to
+// 100.
 func TierOf(index, importance int, pressure float64) int {
 	age := float64(max(index, 1) - 1)
 	importance = min(max(importance, 1), maxImportance)
@@ -37,8 +37,8 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns the pressure under which compartments fit a budget in tokens, at least 0.1, or 1 without a
-// budget. importances are those of the compartments, newest first.
+// DecayPressure returns the pressure at which the compartments have about the size of the budget, in tokens, but at
+// least minPressure. importances are those of the compartments, newest first. Without a budget, the pressure is 1.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN
 		return 1

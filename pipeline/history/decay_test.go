@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The rows are reference vectors: indexes at which the tier changes, and values out of range.
+// The rows are reference vectors: the indexes at which the tier changes, and values outside the valid range.
 func TestTierOfVectors(t *testing.T) {
 	for _, c := range []struct {
 		index, importance int

@@ -7,13 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// EmptyDelta is the delta of an epoch in which nothing has changed. It has some text, because a provider refuses an
-// empty block.
+// EmptyDelta is the delta if nothing has changed since the fold. It is not "": providers refuse empty texts.
 const EmptyDelta = "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// MemoryBudget is the baseline's budget for memories, in tokens. 0 means the default.
+// A DeltaInput holds the changes since the fold. MemoryBudget is the baseline's budget for memories, 0 for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
@@ -26,13 +25,13 @@ type DeltaInput struct {
 	// Promises are the project's open and closed promises. Session is the id of this session.
 	Promises []chronicle.Note
 	Session  string
-	// StaleKeyFiles holds lines of the function StaleKeyFiles.
+	// StaleKeyFiles is the result of the function StaleKeyFiles.
 	StaleKeyFiles []string
 
 	MemoryBudget int
 
-	// FoldedAt is the time of the fold in Unix milliseconds. It is not the time of this pass, because the same input
-	// must give the same delta.
+	// FoldedAt is the time of the fold in Unix milliseconds. The time of the pass would be wrong here, because each
+	// pass must render the same delta.
 	FoldedAt int64
 	// CountText returns the number of tokens in a text.
 	CountText func(string) int
@@ -45,8 +44,7 @@ type DeltaText struct {
 	MemoryUpdates int
 }
 
-// Delta renders the message that follows the acknowledgement. Only a pass that
-// may bust calls it. New compartments have tier 1 until the next fold.
+// Delta renders the message after the acknowledgement. Only a pass that may bust calls it. New compartments get tier 1.
 func Delta(in DeltaInput) DeltaText {
 	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
 
@@ -113,8 +111,8 @@ const (
 	leastBaseline    = 500
 )
 
-// NeedsFold reports whether a new delta should become part of a new baseline, and why. Otherwise the delta would grow
-// until another cause ends the epoch. The sizes are in tokens. A history budget of 0 means the default.
+// NeedsFold reports whether the delta is so large that its content should become part of a new baseline, and why. The
+// sizes are in tokens. If historyBudget is 0, the default budget applies.
 func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
 	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
 	size := float64(delta.Tokens)

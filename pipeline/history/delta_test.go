@@ -21,7 +21,7 @@ func TestEmptyDelta(t *testing.T) {
 	if got := deltaOf(history.DeltaInput{}); got.Text != want || got.Tokens != tokens.Count(want) {
 		t.Errorf("%+v", got)
 	}
-	// The baseline does not show memory 9, so the delta leaves out its changes.
+	// The baseline does not show memory 9, so the delta does not show that it was archived.
 	if got := deltaOf(history.DeltaInput{Updates: []chronicle.MemoryChange{{ID: 1, Kind: chronicle.MemoryArchived, Memory: 9}}}); got.Text != want {
 		t.Errorf("%s", got.Text)
 	}
@@ -110,7 +110,7 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// Bug H26: if an update was logged after a memory had been archived, the update brought the memory back.
+// Bug H26: the log had an update of a memory after the memory was archived, and the delta showed the memory again.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

@@ -1,18 +1,17 @@
 package history
 
-// The levels of usage, in percent of the limit. Like pipeline.ForcePercent and pipeline.EmergencyPercent, they are
-// fixed.
+// These levels of usage are in percent of the limit. No setting changes them.
 const (
-	// ForceUsage: the historian runs even inside the live turn, and may read more in one run.
+	// ForceUsage: from here on, the historian also summarises messages of the current turn, and may read more.
 	ForceUsage = 80
-	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it publishes an extract.
+	// EmergencyUsage: the next request may not fit into the window. There is no time to ask a model, so the pass
+	// publishes an extractive compartment.
 	EmergencyUsage = 95
-	// A run may begin proactiveRange percent of the limit below the threshold, so that its result is ready at the
-	// threshold.
+	// A run may begin proactiveRange percent below the threshold, so that its summary is ready at the threshold.
 	proactiveRange = 2
 )
 
-// A Level is a range of usage. Each level has other reasons for a run.
+// A Level says how close usage is to the limit. It decides which reasons for a run apply.
 type Level uint8
 
 // LevelOf returns 0 if usage is no reason for a run, 1 near the execute threshold, 2 from ForceUsage on.
@@ -26,7 +25,7 @@ func LevelOf(usage, threshold float64) Level {
 	return 0
 }
 
-// Scale returns the factor by which the protected tail shrinks if nothing is eligible, for example 0.5 at ForceUsage.
+// If no message is eligible, the historian shrinks the protected tail by the factor that Scale returns.
 func Scale(usage float64) float64 {
 	switch {
 	case usage >= EmergencyUsage:

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// The head marks its structure with tags, for example <compartment>. Foreign text, for example a title, must not look
-// like a tag.
+// The head marks its structure with tags, for example <compartment>. A title, for example, must not look like a tag.
 var (
 	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
@@ -14,7 +13,7 @@ var (
 
 func escapeContent(text string) string { return contentEscapes.Replace(text) }
 
-// The value becomes one line, so that each tag stands on one line.
+// escapeAttribute also joins the lines of the value, so that each tag is on one line.
 func escapeAttribute(text string) string { return attributeEscapes.Replace(oneLine(text)) }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -25,6 +24,5 @@ func element(name string, lines ...string) string {
 
 var tagStart = regexp.MustCompile(`§(\d)`)
 
-// WithoutTags changes a foreign text so that no part looks like a tag of the host: `§12§` becomes `§ 12§`. "§823
-// BGB" stays readable.
+// WithoutTags changes a text so that no part looks like a tag of the host: `§12§` becomes `§ 12§`.
 func WithoutTags(text string) string { return tagStart.ReplaceAllString(text, "§ $1") }

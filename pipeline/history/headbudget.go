@@ -5,17 +5,17 @@ import "math"
 const (
 	// DefaultHistoryBudget is the history budget in tokens while the model's limit is unknown.
 	DefaultHistoryBudget = 60_000
-	// DefaultMemoryBudget bounds the memories in the baseline, in tokens.
+	// DefaultMemoryBudget limits the memories in the baseline, in tokens.
 	DefaultMemoryBudget = 4_000
-	// docsShare is the default size of the project's documents, as a share of the history budget. A document may have
-	// 256 KiB, which is more than a small window holds.
+	// docsShare limits the project's documents to a share of the history budget. A document may have 256 KiB, which
+	// would not fit into a small window.
 	docsShare  = 0.5
 	deltaShare = 0.25
 )
 
-// HistoryBudget returns the size in tokens that the history may have in the baseline: a share (0..1) of the window
-// below the threshold (in percent). The limit must be the model's, because right after a restart no last prompt is
-// known. Without limit or share, the result is 0.
+// HistoryBudget returns the size of the history in the baseline, in tokens: a share (0 to 1) of the window below the
+// threshold (in percent). limit is the model's prompt limit. If limit or share is 0, the result is 0. The result must
+// not depend on the last prompt, whose size is unknown after a restart.
 func HistoryBudget(limit int, threshold, share float64) int {
 	if limit <= 0 || !(threshold > 0) || !(share > 0) {
 		return 0

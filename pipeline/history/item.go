@@ -8,12 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// itemBudget bounds the open items in the head, in tokens. The head shows the newest items.
+// itemBudget limits the open items in the head, in tokens. The head shows the newest items.
 const itemBudget = 800
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done."
 
-// An ordinal alone means a message of this session, so the line of another session's promise names that session.
+// itemLine returns the line of one promise. For a promise from another session, the line names the session, because a
+// message number alone would mean a message of this session.
 func itemLine(n *chronicle.Note, session string) string {
 	tag := `  <item id="` + strconv.FormatInt(n.ID, 10) + `" by="` + escapeAttribute(string(n.SaidBy)) + `"`
 	if n.Session != session {

@@ -21,7 +21,7 @@ func items() []chronicle.Note {
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done.\n"
 
-// A message number alone would mislead for a promise of another session.
+// The item of another session names its session, because its message number alone would be misleading.
 func TestBaselineShowsOpenItems(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{Promises: items(), Session: "mine", CountText: tokens.Count}).Text
 	want := "<open-items>\n" + itemNotice + `  <item id="1" by="user" message="4">Never push to &lt;main&gt;.</item>

@@ -34,7 +34,7 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		{125, nil},
 		{126, []int64{3}},
 		{226, []int64{2, 3}},
-		{326, []int64{2, 3, 4}}, // of two memories with the same importance, the newer is chosen
+		{326, []int64{2, 3, 4}}, // memories 1 and 4 have the same importance, so the newer one is chosen
 		{426, []int64{1, 2, 3, 4}},
 		{526, []int64{1, 2, 3, 4, 5}},
 	} {
@@ -73,7 +73,7 @@ func TestMemoriesAreShownByCategory(t *testing.T) {
 	}
 }
 
-// Bug class H3: the clock decided whether a memory had expired, so the bytes of the head changed without a bust.
+// Bug class H3: a memory expired between two passes, and disappeared from the head at once, without a bust.
 func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	memories := []chronicle.Memory{
 		{ID: 1, Content: "always"},
@@ -128,8 +128,8 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	})
 }
 
-// Reference vectors mem-select, mem-line and coalesce. Bug class K9: a short budget kept the oldest memories,
-// because most memories have the same importance.
+// These are the reference vectors mem-select, mem-line and coalesce. Bug class K9: if the budget was too small for all
+// memories, the oldest were shown, because most memories have the same importance.
 func TestBugK9ReferenceMemories(t *testing.T) {
 	sizes := map[string]int{"five": 33, "six": 23, "seven": 23, "eight": 22}
 	count := func(line string) int {
@@ -154,7 +154,7 @@ func TestBugK9ReferenceMemories(t *testing.T) {
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 8, 5}) {
 		t.Errorf("a changed memory counts as old: %v", got)
 	}
-	memories[0].Doubt = "a.go is gone" // a doubtful memory is left out before other memories, unless the user has pinned it
+	memories[0].Doubt = "a.go is gone" // if the user has not pinned it, a doubtful memory is left out before all others
 	memories[3].Doubt = "b.go is gone"
 	if got := history.Baseline(in).Memories; !reflect.DeepEqual(got, []int64{6, 7, 8}) {
 		t.Errorf("a doubtful memory keeps its rank: %v", got)

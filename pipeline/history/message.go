@@ -14,24 +14,22 @@ type Message struct {
 	// Key is the harness's id of the message.
 	Key  string
 	Role transcript.Role
-	// Tokens is the size of the raw message. Dropped units count, too, because their content still has to be
-	// summarised.
+	// Tokens is the size of the raw message, with dropped units, because the historian still has to summarise them.
 	Tokens int
-	// Reads is the number of tokens that the historian reads of the message: its words
-	// and the beginning of its calls, but not their results.
+	// Reads is the number of tokens that the historian reads: texts and the beginning of calls, but no results.
 	Reads int
 	// Texts holds the words of the message's author: typed by the user, or written by the model.
 	Texts []string
-	// Others holds the words of others in a message of the user, for example the content
-	// of an attached file, or a reminder that a plugin has put into the user's text.
+	// Others holds text in the user's message that the user has not written, for example an attached file.
 	Others []transcript.Said
 	Calls  []Call
-	// IsContinued means that the answer ends with calls that the provider itself has run. The provider joins the next
-	// answer with this answer. Anthropic requires that the joined answer begins with the thinking of the first.
+	// IsContinued means that the answer ends with calls that the provider itself runs, for example a web search. The
+	// provider joins the next answer with this one. Anthropic requires that the joined answer begins with the thinking
+	// of the first.
 	IsContinued bool
 }
 
-// A Call is a tool arc, or the half of it that the message holds.
+// A Call is a tool call with its result, or only one of the two.
 type Call struct {
 	ID, Tool string
 	// Input holds the arguments, for example {"filePath":"a.go"}.
@@ -40,8 +38,8 @@ type Call struct {
 	Asks, Answers bool
 }
 
-// MessageOf returns the trigger's view of a message that has an ordinal and a size in tokens. A message that the
-// harness keeps from the provider has no texts and no calls: the historian is a model of a provider, too.
+// MessageOf returns the trigger's view of a message, with its ordinal and its size in tokens. If the harness hides the
+// message from the provider, the result has no texts and no calls, because the historian would send them to a provider.
 func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	out := Message{Ordinal: ordinal, Key: m.Key, Role: m.Role, Tokens: tokens}
 	if m.Hidden {
@@ -60,8 +58,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// Reminders in a text of the harness are left out. Reminders in a text of the user become words of the harness,
-// because the user may have typed their marks.
+// say adds a text part to the message. It leaves out reminders in a text of the harness. In a text of the user, it
+// keeps them as words of the harness, because the user may have typed the text between their tags.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Messages are the messages of a session that the trigger can see, in order. Ordinals may be missing: an
-// unreadable message has an ordinal, but is not in the list.
+// Messages are the messages of a session that the trigger can see, in order. An unreadable message has an ordinal, but
+// is not in the list.
 type Messages struct {
 	list  []Message
 	total int
@@ -40,7 +40,6 @@ func (m *Messages) Between(start, end int) []Message {
 	return m.list[m.find(start):max(m.find(start), m.find(end))]
 }
 
-// Same reports whether m and other hold the same messages from start up to end (exclusive).
 func (m *Messages) Same(other *Messages, start, end int) bool {
 	return slices.EqualFunc(m.Between(start, end), other.Between(start, end), func(a, b Message) bool {
 		return a.Ordinal == b.Ordinal && a.Key == b.Key
@@ -65,7 +64,7 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal from which the messages have at least the given tokens, or 1.
+// suffixStart returns the greatest ordinal from which on the messages have at least the given tokens, or 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -77,7 +76,7 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// If the first message alone has more than the given tokens, the run reads only this message.
+// prefixEnd returns the end of the messages that a run reads: at most the given tokens, but at least one message.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

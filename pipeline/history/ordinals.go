@@ -9,15 +9,15 @@ import (
 type Entry struct {
 	// Key is empty if the message could not be read.
 	Key string
-	// IsSummary means that the harness itself made the message as a summary of the session. A summary has no ordinal.
+	// IsSummary means that the harness made the message as a summary of the session. A summary has no ordinal.
 	IsSummary bool
-	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). A message outside
-	// has no ordinal, because the harness does not always store it, and does not always send it.
+	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). It has no ordinal,
+	// because the harness does not store or send it every time.
 	IsOutside bool
 }
 
-// IsSummary reports whether the harness made the message as a summary of the session. An unfinished or failed answer
-// may still become another kind of message.
+// IsSummary reports whether the message is a summary by the harness. An answer is a summary only once it has ended,
+// because an unfinished or failed answer may turn into another message.
 func IsSummary(m *transcript.Message) bool {
 	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
@@ -33,17 +33,14 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 	return anchors
 }
 
-// Number returns the ordinal of each entry, or 0 for an entry without one. The entries are in the order of the
-// harness's store.
+// Number returns the ordinal of each entry, or 0. The entries are in the order of the harness's store. Without anchors,
+// the first message has ordinal 1. Number counts unreadable messages, but no summaries and no messages outside the
+// conversation.
 //
-// Without anchors, the first message has ordinal 1. Unreadable messages are counted. Summaries and messages outside
-// the conversation are not counted.
-//
-// An anchor is a message with a known ordinal, for example because a compartment covers it. The messages after an
-// anchor are counted from its ordinal, so a deleted message leaves a gap. Before the first anchor, Number counts
-// backwards. A message gets no ordinal if counting backwards reaches 0, or if counting forwards reaches the ordinal
-// of the next anchor. Number ignores an anchor that is not among the entries, or that contradicts the anchors before
-// it.
+// An anchor is a message with a known ordinal, for example because a compartment covers it. Number counts forwards from
+// each anchor, so a deleted message leaves a gap, and backwards from the first anchor. A message gets 0 if counting
+// backwards reaches 0, or if counting forwards reaches the ordinal of the next anchor. Number ignores an anchor that is
+// not among the entries, or that contradicts an earlier anchor.
 func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)
@@ -72,8 +69,8 @@ func Number(entries []Entry, anchors []chronicle.Place) []int {
 
 func (e Entry) hasNone() bool { return e.IsSummary || e.IsOutside }
 
-// IsAnchored reports whether Number knows the ordinals of an array. After a compaction, an array begins with a
-// summary and lacks an unknown number of messages, so it needs an anchor.
+// IsAnchored reports whether Number can compute the ordinals of an array. After a compaction, the array begins with a
+// summary, and the number of missing messages is unknown. Number then needs an anchor.
 func IsAnchored(array []Entry, anchors []chronicle.Place) bool {
 	for _, e := range array {
 		if e.IsSummary {

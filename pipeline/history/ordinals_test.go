@@ -46,8 +46,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Anchors that agree with the ordinals change nothing. A message keeps its ordinal if an anchor precedes it and no
-// message between the two was deleted.
+// If the anchors agree with the ordinals, they change nothing. A deleted message changes no ordinal from the next
+// anchor on.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

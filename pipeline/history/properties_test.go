@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// With longArcs, a result may be in a later message than its call.
 func genMessages(t *rapid.T, longArcs bool) *Messages {
 	var list []Message
 	n := rapid.IntRange(0, 40).Draw(t, "messages")
@@ -66,7 +65,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut is inside an arc, or after a call of the tail that still waits for its result.
+// No cut is inside an arc. No cut is after a call of the tail that still waits for its result.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -88,7 +87,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	})
 }
 
-// The eligible messages exceed the cap only if they cannot be divided.
+// The eligible messages are larger than the cap only if they are a single message or arc.
 func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -141,7 +140,7 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, smallRest tokens before the tail are enough for a run.
+// From 80 % on, a run begins if more than smallRest tokens are before the tail.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -226,8 +225,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// Above the low mark, Throttle.Next makes a compartment after a few passes, however often the models fail. Failing
-// models read at most the allowance plus the tokens of one run.
+// Models fail on each run. Above the low mark, Throttle.Next still makes a compartment after a few passes. The failing
+// models read at most the allowance and the tokens of one more run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

@@ -1,20 +1,20 @@
 package history
 
-// A Situation holds all facts that decide which part of a session a historian may summarise.
+// A Situation holds the facts that decide which part of a session the historian may summarise.
 type Situation struct {
 	Messages *Messages
-	// Covered is the ordinal of the last message that a compartment covers, 0 without a compartment.
+	// Covered is the ordinal of the last message with a compartment, 0 if there is none.
 	Covered int
 	// Limit is the prompt limit of the session's model in tokens, 0 if it is unknown.
 	Limit int
-	// WorkingSet is the greatest size of the protected tail in tokens, 0 for as much as the window allows.
+	// WorkingSet is the maximum size of the protected tail in tokens. If it is 0, only the window limits the tail.
 	WorkingSet int
 	// Threshold is the execute threshold, and Usage is the pressure of the session. Both are in percent of the limit.
 	Threshold, Usage float64
 }
 
-// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger and runner must agree
-// on it, because otherwise no first compartment would ever be published (class H9 in docs/defects.md).
+// FirstUncovered returns the ordinal of the first message without a compartment. The trigger and the run must use the
+// same ordinal: when they differed, no first compartment was ever published (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
 type Mode uint8
@@ -30,7 +30,7 @@ type Request struct {
 	Mode Mode
 	// KeepTurns is the number of newest turns that a wrap-up keeps, at least 1.
 	KeepTurns int
-	// Scale shrinks the protected tail under pressure (see Scale). 0 means 1.
+	// Scale is the factor by which the protected tail shrinks (see the function Scale). 0 means 1.
 	Scale float64
 }
 
@@ -48,11 +48,11 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session into covered messages, eligible messages [Start, End), later messages, and the
-// protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
+// A Snapshot divides a session into covered messages, eligible messages [Start, End), later messages, and the protected
+// tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
 type Snapshot struct {
 	Request Request
-	// Start is the first message without a compartment, End the first that this run may not summarise, Last the
+	// Start is the first message without a compartment. End is the first that the run may not summarise. Last is the
 	// newest.
 	Start, End, TailStart, Last int
 

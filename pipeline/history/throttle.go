@@ -1,18 +1,17 @@
 package history
 
-// A Throttle limits the cost of runs without a result. It does not count time, because the historian would stop while
-// the window fills. docs/history.md has the reasons. A compartment by a model resets the throttle.
+// A Throttle limits the cost of runs that give no compartment (docs/history.md). It counts passes: with a quota for ten
+// minutes, the historian would stop while the window fills. A compartment by a model resets the throttle.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that the models have read in these
 	// runs. Money is the price of these tokens, in the unit of Demand.Price.
 	Runs, Tokens int
 	Money        float64
-	// Pass is the number of the pass on which the newest of these runs began or ended.
+	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger demanded a run, but no run began or was in progress.
+	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress.
 	Waited int
-	// After some passes, the throttle forgets runs without a result. Bouts counts how often it has done so since the
-	// last reset.
+	// Bouts counts how often the throttle has forgotten failed runs since the last reset.
 	Bouts int
 }
 
@@ -20,7 +19,7 @@ type Demand struct {
 	// Pass is the number of the session's pass.
 	Pass     int
 	Snapshot Snapshot
-	// Room is the part of the prompt that the session may fill, in tokens.
+	// Room is the size of the window below the execute threshold, in tokens.
 	Room int
 	// LowMark is the low mark in percent of the limit.
 	LowMark float64
@@ -35,8 +34,7 @@ const (
 	Wait Way = iota
 	// ByModel: a model summarises.
 	ByModel
-	// Extractive: sentences, paths and errors are copied from the messages. It costs
-	// nothing, so it is always possible.
+	// Extractive: the host copies sentences, paths and errors from the messages. It is always possible and free.
 	Extractive
 )
 
@@ -44,16 +42,16 @@ type Grant struct {
 	Way Way
 	// Tokens is the size of the messages that a run by a model may read.
 	Tokens int
-	// IsFault means that eligible messages have waited for too many passes. The session's status shows it.
+	// IsFault means that messages have waited for a summary for too many passes. The session's status shows this fault.
 	IsFault bool
 }
 
 const (
 	maxBackoff = 8
-	// maxWaited is the number of passes that eligible messages may wait before the status shows a fault.
+	// maxWaited is the number of passes that messages may wait for a summary before the status shows a fault.
 	maxWaited = 6
-	// After this number of passes, the throttle forgets runs without a result. Below the low mark, nothing else lets
-	// a failing model be asked again, each time after twice as many passes.
+	// After this number of passes, the throttle forgets failed runs. A failed model is then asked again even if usage
+	// stays below the low mark. The number doubles each time, at most maxBouts times.
 	forgotten = 50
 	maxBouts  = 4
 )
@@ -67,7 +65,7 @@ func (t Throttle) at(pass int) Throttle {
 	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
 }
 
-// While usage is above the low mark, the answer is Wait on at most maxWaited passes in a row.
+// Next decides how this pass makes a compartment. Above the low mark, it returns Wait at most maxWaited times in a row.
 func (t Throttle) Next(d Demand) Grant {
 	t = t.at(d.Pass)
 	s := &d.Snapshot
@@ -87,8 +85,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// isSpent says that tokens or money are spent. After a single run neither counts as spent, because the second run
-// reads half of the chunk and may succeed.
+// left returns the tokens that models may still read without a result. isSpent means that the limit of tokens or money
+// is reached. After a single failed run, isSpent is false, because the second run reads half of the chunk and may
+// succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
@@ -97,7 +96,7 @@ func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 
 func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
 
-// If the demand stays the same, RetryPass returns the first pass on which a model may be asked again.
+// RetryPass returns the first pass on which a model may be asked again if the demand does not change.
 func (t Throttle) RetryPass(d Demand) int {
 	if t.Runs == 0 {
 		return d.Pass
@@ -113,23 +112,22 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun returns the throttle after a run by a model has begun on a pass. The granted tokens count as read from the
-// beginning, so that a crash does not make the run free.
+// Begun records that a run by a model begins on a pass. It counts the granted tokens as read at once, because otherwise
+// a run that crashes would cost nothing.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0
 	return t
 }
 
-// Failed replaces the granted tokens of a run without a result with the tokens that were really read, and adds their
-// price. pass is the pass on which the run ended.
+// Failed records that a run ended without a result on a pass. It replaces the granted tokens with the tokens that the
+// model has really read, and adds their price.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t
 }
 
-// Published returns the throttle after a publish. An extractive compartment does not show that a model works, so the
-// failures still count.
+// Published records a new compartment. An extractive one does not show that a model works, so failed runs still count.
 func (t Throttle) Published(w Way) Throttle {
 	if w == ByModel {
 		return Throttle{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The reference has a quota for ten minutes. This throttle counts passes, and waits only if there is no pressure.
+// The reference allows a number of tokens in ten minutes. This throttle counts passes instead.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
 		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}
@@ -43,7 +43,7 @@ func TestThrottleCountsNoTime(t *testing.T) {
 
 func TestThrottleBacksOff(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 82, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
-	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth run would wait for 8 passes, but it is overdue after 6
+	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth run would come after 8 passes, but after 6 passes the host makes an extract
 		throttle := Throttle{Runs: runs, Tokens: 10, Pass: 100}
 		waits := 0
 		for d.Pass = 100; ; d.Pass++ {
@@ -113,7 +113,7 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	}
 }
 
-// The bug: they were asked again every 50 passes, for as long as the session lasted.
+// The bug: as long as the session lasted, failing models were asked again every 50 passes.
 func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	var throttle Throttle

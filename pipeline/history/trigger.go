@@ -6,7 +6,7 @@ type TriggerReason string
 const (
 	// RunForced: usage has reached ForceUsage.
 	RunForced TriggerReason = "force-80"
-	// RunForCommits: the model has finished several pieces of work, each with a commit.
+	// RunForCommits: the model has finished several tasks, each with a commit.
 	RunForCommits TriggerReason = "commit-clusters"
 	// RunForSize: the messages since the last compartment have much text.
 	RunForSize TriggerReason = "tail-size"
@@ -33,23 +33,23 @@ const (
 	NoRunLittleToSay TriggerReason = "little-to-say"
 )
 
-// TriggerFacts hold the facts by which a pass decides on a run.
+// TriggerFacts are the facts from which Trigger decides whether a run begins.
 type TriggerFacts struct {
 	Situation
 	// IsRunning means that a run of this session is in progress.
 	IsRunning bool
 	// Waiting describes the drops that wait for the next bust.
 	Waiting WaitingDrops
-	// MinClusters is the number of commit clusters that begin a run, 0 for never.
+	// MinClusters is the number of commit clusters for which a run begins. If it is 0, no run begins for commits.
 	MinClusters int
-	// Pays reports whether the rent for the messages before the tail has reached the price of a run that reads this
-	// many tokens of condensed text. If Pays is nil, no run begins for rent.
+	// Pays reports whether the rent of the messages before the tail has reached the price of a run that reads this many
+	// tokens. If Pays is nil, no run begins for rent.
 	Pays func(tokens int) bool
 	// Count counts the tokens of a text.
 	Count func(string) int
 }
 
-// WaitingDrops says how much of the prompt the next bust removes anyway, in tokens.
+// WaitingDrops says how much of the prompt the next bust removes without a run, in tokens.
 type WaitingDrops struct {
 	// Active is the size of the prompt. Going is the size of the part that the next bust removes.
 	Active, Going int
@@ -69,22 +69,21 @@ type TriggerResult struct {
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
-	// ChunkTokens and CommitClusters describe the part that the trigger has read of the condensed text before the tail.
+	// ChunkTokens and CommitClusters describe the condensed text that the trigger has read.
 	ChunkTokens, CommitClusters int
 }
 
 const (
-	// The trigger reads condensed text of at most leastTokens tokens, or of sizeFactor trigger budgets if these are
-	// more.
+	// The trigger condenses messages up to sizeFactor times the trigger budget, or up to leastTokens if this is more.
 	leastTokens = 6000
-	// A run begins if the condensed text has the size of sizeFactor trigger budgets.
+	// A run begins if the condensed text reaches sizeFactor times the trigger budget.
 	sizeFactor = 3
-	// If drops bring the usage down to this part of the execute threshold, no run is needed.
+	// If drops bring the usage down to 75 % of the execute threshold, no run is needed.
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether the messages without a compartment are too small for a run. tokens is their size. IsSmall
-// needs no messages, so a pass can call it first.
+// IsSmall reports whether the messages without a compartment are too small for a run. It needs only their size in
+// tokens, so a pass calls it before it collects the messages.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
@@ -124,8 +123,8 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh uses the condensed text, because the summary of large files is short. The cap of a run does not limit this
-// text, because in a small window the cap is smaller than the size at which a run begins.
+// weigh decides by the size of the condensed text, because large files add little to a summary. It reads more text than
+// one run may read: in a small window, a run may read less than the size at which a run begins.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail
@@ -148,7 +147,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth a run
+	case c.Tokens < budget: // a short text is not worth a run, which also reads instructions and references
 		r.Reason = NoRunLittleToSay
 		return
 	default:

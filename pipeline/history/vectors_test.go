@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The figures of this file are reference values, observed on an independent implementation of the same rules. A
-// comment gives the reason of each difference.
+// The numbers come from an independent implementation of the same rules, the reference. Comments explain differences.
 
 // Roles are letters, u for the user and a for the assistant.
 func session(roles string, sizes ...int) *Messages {
@@ -180,7 +179,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// waiting is the ordinal of the only message whose call has no result.
+// calls replaces the texts of the assistant's messages with calls. The call in the message with the ordinal waiting has
+// no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -195,7 +195,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 		open, start, end int
 	}{
 		{2, 7, 7}, // the call is too old to move the start of the tail
-		// In this package, the start of the tail never moves forward (class H7).
+		// The reference moves the start of the tail forward to the open call. This package never does (class H7).
 		{8, 7, 7},
 		{10, 7, 7},
 	} {
@@ -206,8 +206,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with a call of the provider belongs to the answer that continues it. The bug: the head ended
-// between them, so the prompt ended with an answer without its thinking, which Anthropic refuses.
+// If an answer ends with a call that the provider itself runs, the next answer continues it. The bug: the head ended
+// between the two answers. The prompt then ended with an answer without its thinking, which Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)
@@ -248,7 +248,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// conversation returns messages of OpenCode's codec, as the host would number them.
+// conversation returns messages as OpenCode's codec reads them and the host numbers them.
 func conversation(t *testing.T, raws ...string) *Messages {
 	t.Helper()
 	var list []Message
@@ -283,8 +283,7 @@ func TestChunk(t *testing.T) {
 		"user "+says("bye"),
 		"assistant "+says("Done, hash deadbee pushed"),
 	)
-	// The reference leaves out the messages 4 and 6. Here they stay as words of the harness,
-	// because the user may have typed their marks.
+	// The reference leaves out the messages 4 and 6. This package shows them, because the user may have typed them.
 	want := "[1] U: Fix the login bug\n" +
 		"[2-3] A: Looking. / TC: List files\n" +
 		"[4] H: <system-reminder>be quick</system-reminder>\n" +
@@ -373,7 +372,7 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// In a small window, the cap of a run is smaller than the text at which a run begins.
+// In a small window, a run begins at a size that is larger than one run may read.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -392,7 +391,7 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive before usage is a reason for a run.
+// In a window of 1M tokens, a session becomes very expensive long before usage reaches the threshold.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
@@ -417,7 +416,7 @@ func TestTriggerForRent(t *testing.T) {
 	if got.Reason != RunForRent {
 		t.Fatal(got.Reason)
 	}
-	if tail := facts.Messages.Tokens(got.Snapshot.TailStart, 41); tail < 16_000 || tail > 16_000+4*900 { // the tail begins with a prompt, so it can be larger
+	if tail := facts.Messages.Tokens(got.Snapshot.TailStart, 41); tail < 16_000 || tail > 16_000+4*900 { // the tail begins with a prompt, so it may be larger than the working set
 		t.Errorf("%d tokens stay, want the working set", tail)
 	}
 }
@@ -439,7 +438,7 @@ func TestWorkingSet(t *testing.T) {
 	}
 }
 
-// A run whose chunk has 3,000 tokens also reads 5,000 other tokens, and writes 500 + 750 tokens.
+// A run with a chunk of 3,000 tokens also reads 5,000 other tokens, and writes 500 + 750 tokens.
 func TestRunCost(t *testing.T) {
 	if got := RunCost(3000, schema.Price{Fresh: 3, Read: 0.3, Output: 15}); got != 8000*10+1250*50 {
 		t.Error(got)

@@ -91,8 +91,8 @@ func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	})
 }
 
-// Bug class B19 (docs/defects.md): models were reminded of output that they could not drop, for example at 25,000
-// tokens of a window of 272,000.
+// Bug class B19 (docs/defects.md): the host reminded models of output that they could not drop yet. For example, a
+// reminder came at 25,000 tokens of a window of 272,000.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {

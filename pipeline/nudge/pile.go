@@ -19,8 +19,9 @@ type Unit struct {
 	Tool string
 }
 
-// Measure returns the results of active tool units, except the newest units, of which protected is the number,
-// because the model could not drop them yet (bug class B19 in docs/defects.md), and units that are marked or kept.
+// Measure returns the tool output that the model could drop. It leaves out the newest units (protected is their
+// number), because the model cannot drop them yet (bug class B19 in docs/defects.md). It also leaves out units that are
+// queued or kept.
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile

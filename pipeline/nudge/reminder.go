@@ -18,29 +18,29 @@ const (
 	gentleFrom = 0.20
 	firmFrom   = 0.40
 	urgentFrom = 0.65
-	// If the pile has grown by this share of the window since the last reminder, a new cycle of reminders starts.
+	// The first reminder of a cycle comes when the pile has grown by this share of the window.
 	growth = 0.05
 )
 
-// A Reading holds the figures that decide on a reminder, in tokens.
+// A Reading holds the numbers that decide whether a reminder is due.
 type Reading struct {
-	// Undropped is the size of the tool output that the model could drop.
+	// Undropped is the size in tokens of the tool output that the model could drop.
 	Undropped int
 	// Pressure is the size of the prompt as a share of the execute threshold. From 1 on, a pass may bust.
 	Pressure float64
-	// Window is the model's window up to the execute threshold, 0 when unknown.
+	// Window is the part of the model's window below the execute threshold in tokens, 0 if unknown.
 	Window int
 }
 
 // A Cycle records the last reminder of a session. Its zero value is a session that was never reminded.
 type Cycle struct {
-	// Undropped is the size of the pile at the time of that reminder, and Level is its tone.
+	// Undropped is the size of the pile at that reminder. Level is the reminder's tone.
 	Undropped int
 	Level     Level
 }
 
-// Remind returns the tone of the reminder that is due, or Quiet, and the cycle after it. A smaller pile begins a new
-// cycle. Within a cycle, each reminder must be more urgent than the last.
+// Remind returns the tone of the reminder that is due, or Quiet, and the new state of the cycle. If the pile has become
+// smaller, a new cycle begins. Within a cycle, each reminder must be more urgent than the last.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}
@@ -59,8 +59,8 @@ func Remind(r Reading, last Cycle) (Level, Cycle) {
 	return level, Cycle{r.Undropped, level}
 }
 
-// level returns the tone for this reading, as if there were no earlier reminders. The severity is the pressure
-// multiplied by the share of the window that could be dropped.
+// level returns the tone for this reading alone, without regard to earlier reminders. The severity is the pressure
+// multiplied by the share of the window that the model could drop.
 func (r Reading) level() Level {
 	if r.Undropped < worthDropping {
 		return Quiet
@@ -92,7 +92,7 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether the model could drop at least a third of usable. usable shrinks as the window fills.
+// WantsMessage reports whether the model could drop at least a third of usable, the tokens that are usable now.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// claudeID finds the family and version in a Claude model id. Providers,
-// gateways and clouds write ids differently, for example claude-opus-5-5,
-// anthropic/claude-fable-5.1, eu.anthropic.claude-sonnet-5-5-v1:0 and
-// claude-5-1-mythos@20260801. A version number has at most two digits, so a
-// date such as 20260801 is not read as a minor version.
+// claudeID finds the family and version in a Claude model id. Ids have several forms, for example claude-opus-5-5,
+// anthropic/claude-fable-5.1, eu.anthropic.claude-sonnet-5-5-v1:0 and claude-5-1-mythos@20260801. A version number has
+// at most two digits, so the date 20260801 is no version.
 var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}))?(?:-([a-z]+))?(?:[^0-9a-z]|$)`)
 
-// BindsThinking reports whether the model accepts a thinking block only after the exact prompt for which the block
-// was produced (docs/preserved-thinking.md). Claude models do so from version 5.1 on, except Mythos 5.1, which does
-// not check its thinking. If the id names no Claude version, the provider decides. A provider that speaks Anthropic's
-// protocol may serve a binding model, unless the id names another maker's model, for example amazon.nova-pro. At an
-// unknown provider, every model without a Claude version counts as binding.
+// BindsThinking reports whether the model accepts a thinking block only after the exact prompt for which it produced
+// the block (docs/preserved-thinking.md). Claude models do so from version 5.1 on, except Mythos 5.1, which does not
+// check its thinking. If the id has no Claude version, the provider decides. With Anthropic's protocol, the model may
+// be such a Claude model, except if the id names another maker's model, for example amazon.nova-pro. With an unknown
+// provider, BindsThinking returns true.
 func (p Profile) BindsThinking(model string) bool {
 	m := claudeID.FindStringSubmatch(strings.ToLower(model))
 	if m == nil {
@@ -31,7 +29,7 @@ func (p Profile) BindsThinking(model string) bool {
 	return major > 5 || major == 5 && minor >= 1
 }
 
-// Parts of the ids of other makers' models, which Bedrock and Vertex also sell.
+// foreign lists parts of the ids of other makers' models. Bedrock and Vertex also sell these models.
 var foreign = []string{"amazon.", "nova", "meta.", "llama", "mistral", "cohere", "ai21", "deepseek", "qwen", "gemini", "gpt", "openai.", "titan"}
 
 func isForeign(model string) bool {

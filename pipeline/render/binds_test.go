@@ -48,8 +48,8 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence for a compaction and for a subtask. The ids of this part differ in a fork, but do
-// not reach the provider.
+// OpenCode sends a fixed sentence in place of a compaction part and of a subtask part. A fork has other ids of these
+// parts, which do not reach the provider, so the hash must not change.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

@@ -17,30 +17,28 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds the surroundings of a message on which its rendering depends.
+// Frame holds facts outside a message on which its rendering depends.
 type Frame struct {
 	Profile Profile
-	// Gaps says whether the model is shown the pauses before messages.
+	// Gaps says whether pauses are shown before messages.
 	Gaps bool
 	// Fused means that the provider merges the message with the assistant message before it.
 	Fused bool
-	// KeepsCall means that a call of the message has to stay. If all its calls are dropped, the last call becomes a
-	// skeleton.
+	// KeepsCall means that the message must have a call. If all its calls are dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText means that the message must not be removed as an empty shell or as an
-	// empty answer. A text stays in its place.
+	// KeepsText means that the message must be sent even if it is a shell or an empty answer, with a text in its place.
 	KeepsText bool
-	// Marked means that the message is the summary or the prompt of the host's compaction
-	// marker. The marker's rows are for the harness only, so they are not sent.
+	// Marked means that the message is the summary of the host's compaction marker, or the prompt before it. The parts
+	// of the marker are for the harness only, and are not sent.
 	Marked bool
-	// Todo holds the operations that append the synthetic todo list to the message. It is nil for most messages.
+	// Todo holds the operations that add the synthetic todo list to the message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds means that the model accepts thinking only after the exact prompt for which it was produced.
+	// Binds means that the model binds its thinking to its prompt.
 	Binds bool
-	// Foreign means that the message was written by another model than the one that gets the request.
+	// Foreign means that another model wrote the message, not the one that gets the request.
 	Foreign bool
-	// Unbound means that the prompt before the message has changed since the message's thinking was produced.
-	// Invalid thinking must not be sent.
+	// Unbound means that the prompt before the message has changed since the model wrote the message. The message's
+	// thinking is invalid and must not be sent.
 	Unbound bool
 }
 
@@ -48,10 +46,10 @@ type Frame struct {
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
 // Patch returns the operations that turn the raw message of m into its form on the wire. The remove operations come
-// last and run from the end of the message, so that no operation shifts the path of a later one.
+// last, from the end of the message to its start, because each removal changes the paths of the parts after it.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
-		// With a placeholder, a message without text would be sent.
+		// The harness does not send this message. With a placeholder in it, the harness might send it.
 		return nil
 	}
 	r := messageRenderer{
@@ -131,7 +129,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks parts that are not sent as the model wrote them.
+	// changed marks the parts that are sent in another form than the model wrote them.
 	changed []bool
 	patch   schema.Patch
 }
@@ -158,7 +156,7 @@ func (r *messageRenderer) contents() {
 			r.removed[i], lostArc = true, true
 		case p.Kind == transcript.Tool:
 			r.tool(p, u)
-			r.changed[i] = u.Edit != frozen.NoEdit // a tag or a note changes the result only, which the provider gets after the whole answer
+			r.changed[i] = u.Edit != frozen.NoEdit // a tag or a note only changes the result, which follows the whole answer
 		}
 	}
 	if lostArc && (r.Profile.StepsLeaveWhole || r.isBlank()) {
@@ -166,10 +164,10 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last arc of a message is removed, its reasoning is removed as well: providers reject thinking
-		// without the call that followed it, and signed thinking may only be left out whole. A provider that requires
-		// the reasoning of earlier turns (ForgetsReasoning is false) also requires reasoning with a text, so the
-		// reasoning stays if a text stays.
+		// When the last call of a message is removed, its reasoning is removed, too: providers reject thinking without
+		// the call after it, and signed thinking must be left out whole. One exception: if a text stays and the
+		// provider requires the reasoning of earlier turns (ForgetsReasoning is false), the reasoning stays with the
+		// text.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -177,8 +175,8 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// The harness leaves out empty texts and reasoning for some providers only, and the others refuse them, so leave
-// removes these, too.
+// leave removes the whole message. It also removes hidden texts and reasoning: for some providers the harness does not
+// send empty ones, but other providers would get them and refuse them.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -187,10 +185,9 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an
-// empty text, and the provider's SDK merges this text with the steps around it. If the host removes these steps, the
-// text becomes a message without content, and the provider refuses the request. With Frame.KeepsText, the answer
-// stays with shellText.
+// emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an empty
+// text, which the provider's SDK joins with the steps around it. If the host has removed these steps, the SDK sends a
+// message without content, and the provider refuses the request. With Frame.KeepsText, shellText replaces the answer.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -233,7 +230,7 @@ func (r *messageRenderer) says() bool {
 	return false
 }
 
-// lastArc skips calls that the harness keeps from the provider. It returns -1 if the message has no call.
+// lastArc returns the index of the last call that reaches the provider, or -1.
 func (r *messageRenderer) lastArc() int {
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
 		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
@@ -243,7 +240,7 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
-// Providers refuse a message of the model that holds only blank texts and reasoning.
+// isBlank reports whether only blank texts and reasoning are left. Providers refuse such an answer.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -267,11 +264,11 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has no content worth sending. The message vanishes if it has calls and steps are only
-// removed whole (Profile.StepsLeaveWhole), or if the harness leaves out empty messages for this provider. Otherwise a
-// text stays, because the messages before and after must not be merged. A message with signed thinking, or with
-// Frame.KeepsText, always keeps a text: without the message, an older step with calls could become the last answer,
-// for example after a revert, and that step's thinking may be missing.
+// shell renders a message without content that is worth sending. The message disappears if it has calls and steps are
+// only removed whole (Profile.StepsLeaveWhole), or if the harness does not send empty messages to this provider.
+// Otherwise a text stays, because the provider must not join the messages before and after. A message with signed
+// thinking, or with Frame.KeepsText, always gets a text: without it, an older step with calls but without thinking
+// could become the last answer, for example after a revert.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -295,8 +292,8 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// If body is the harness's own text, the operations contain only lead and note, so that a resync does not send all texts
-// back to the shim.
+// put changes a text. If body is the text that the harness already has, the operations contain only lead and note, so
+// that the answer after a resync does not contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

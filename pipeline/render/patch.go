@@ -13,8 +13,7 @@ import (
 
 var ErrPatch = errors.New("patch does not fit")
 
-// Apply returns raw with patch applied, exactly as the shim applies it. Bytes
-// that no operation touches stay as they are.
+// Apply returns raw with patch applied, exactly as the shim applies it. All other bytes stay the same.
 func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	if len(patch) == 0 {
 		return raw, nil
@@ -76,8 +75,8 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The empty pointer addresses the
-// whole message, and no patch replaces a whole message, so pointer rejects it.
+// pointer splits a JSON Pointer: /parts/0 gives "parts" and "0". It rejects the empty pointer, which means the whole
+// message, because no patch replaces a whole message.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {

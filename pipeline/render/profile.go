@@ -7,41 +7,38 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Profile lists the demands of one kind of provider (docs/provider-rules.md), for example that thinking is signed.
-// For an unknown provider, the host assumes the strictest demands.
+// A Profile lists the requirements of one kind of provider (docs/provider-rules.md), for example that thinking is
+// signed. For an unknown provider, the host assumes the strictest requirements.
 type Profile struct {
 	Name string
 	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
-	// DropsEmptyText: the harness leaves out empty text blocks for this
-	// provider. All other providers get them and answer 400.
+	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get empty texts, and
+	// refuse the request.
 	DropsEmptyText bool
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool
-	// LastIsUser: the newest message must be a user message or tool results, because the provider does not continue
-	// an answer that the request begins.
+	// LastIsUser: a request must end with a user message or results, because the provider does not continue an answer.
 	LastIsUser bool
-	// FusesAssistants: the SDK merges consecutive assistant messages, and the provider accepts thinking only at the
-	// start of the merged message. All routes to Anthropic's models do so: direct, Bedrock and Vertex.
+	// FusesAssistants: the SDK joins consecutive assistant messages, and the provider accepts thinking only at the
+	// start of the joined message. This is so for Anthropic's models: direct, on Bedrock and on Vertex.
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: a call must follow the user or the results of other calls, and the first of several parallel
-	// calls carries the signature for all (Gemini). So a step without calls must not stay between two steps. If one
-	// of its calls or texts stays, a step keeps all its calls, the dropped calls as skeletons. Otherwise the whole
-	// step is removed.
+	// StepsLeaveWhole: Gemini accepts a call only after the user or after results, and only the first of several
+	// parallel calls has the signature. So a step is removed only as a whole. If another call or a text of the step
+	// stays, its dropped calls become skeletons.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers require it: for example, Moonshot
-	// its reasoning_content, and OpenAI its reasoning items.
+	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Moonshot requires it as
+	// reasoning_content, for example, and OpenAI as reasoning items.
 	ForgetsReasoning bool
-	// TakesSyntheticCalls: the provider accepts a separate answer with a call that the model never made. Google does
-	// not, because it requires a signature with each call.
+	// TakesSyntheticCalls: the provider accepts an answer with a call that the model never made. Google does not,
+	// because each call must be signed.
 	TakesSyntheticCalls bool
-	// Breakpoints is the number of cache breakpoints that a request may carry. It is 0
-	// if the provider caches without breakpoints.
+	// Breakpoints is the maximum number of cache breakpoints in a request, 0 if the provider caches without them.
 	Breakpoints int
-	// Breakpoint is the provider option with which a message of the host carries a breakpoint.
+	// Breakpoint is the provider option that sets a breakpoint on a message of the host.
 	Breakpoint transcript.Breakpoint
 }
 
@@ -84,9 +81,9 @@ var Profiles = []Profile{
 	},
 }
 
-// BreakpointFor returns the provider option with which a message of the host carries a breakpoint in a request to
-// this model. Bedrock refuses a breakpoint for a model that cannot cache, and sells models of many makers. So on
-// Bedrock, as in the harnesses, only a model with "claude" or "anthropic" in its id gets a breakpoint.
+// BreakpointFor returns the provider option that sets a breakpoint in a request to this model. Bedrock refuses a
+// breakpoint if the model cannot cache. So on Bedrock, only a model with "claude" or "anthropic" in its id gets one.
+// The harnesses do the same.
 func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	model = strings.ToLower(model)
 	if p.Breakpoint == transcript.BedrockBreakpoint && !strings.Contains(model, "claude") && !strings.Contains(model, "anthropic") {
@@ -95,18 +92,17 @@ func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	return p.Breakpoint
 }
 
-// LeavesOut reports whether this reasoning of an earlier step may be left out.
+// LeavesOut reports whether the provider accepts an earlier step without this reasoning.
 func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer without its reasoning if only placeholders of texts
-// are left of the answer. Moonshot and DeepSeek require the reasoning only with calls. If an answer has none, the
-// harness sends empty reasoning to DeepSeek. If another model wrote the answer (isForeign), the harness sends its
-// reasoning as a plain text, which no provider requires.
+// LeavesOutSpent reports whether the provider accepts an answer of only placeholders without its reasoning. Moonshot
+// and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to DeepSeek. If another model
+// wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// A provider that needs no text in their place gets no old calls of ctx_reduce.
+// If the provider accepts an empty message, a removed call of ctx_reduce needs no text in its place.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 func ProfileNamed(name string) Profile {
@@ -126,8 +122,8 @@ func (p Profile) Package() string {
 	return p.Packages[0]
 }
 
-// ProfileOf returns the profile of a provider. A provider's name with "copilot" or "bedrock" decides. Otherwise
-// the npm package or the API's name decides, and then the provider's name.
+// ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
+// decides. Otherwise the npm package or the API's name decides, and if it is unknown, the provider's name.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

@@ -2,7 +2,8 @@ package render
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// The parts that stay decide which thinking the provider accepts, so reasoning runs after all other removals.
+// reasoning decides which thinking is removed. It runs after all other removals, because the remaining parts decide
+// which thinking the provider accepts.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
@@ -19,11 +20,9 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning leaves out reasoning whose continuation was removed: the
-// parts up to the next group of reasoning parts or the next step. OpenAI refuses a
-// reasoning item without the item that followed it. For example, if the call of
-// `reasoning, text, reasoning, call` is removed, the second reasoning item has to
-// be removed as well.
+// removeLoneReasoning removes reasoning if nothing after it is left, up to the next reasoning or the next step. OpenAI
+// refuses a reasoning item without the item after it. For example, if the call of `reasoning, text, reasoning, call` is
+// removed, the second reasoning item must be removed, too.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
@@ -72,9 +71,9 @@ func (r *messageRenderer) isSpent() bool {
 	return true
 }
 
-// removeUnbound leaves out the thinking whose prompt has changed: all thinking of the message after a change before
-// the message, and otherwise the thinking after a changed part. If the message holds a second answer, the host does
-// not know the prompt of that answer, so its thinking is removed, too.
+// removeUnbound removes thinking whose prompt has changed. If the prompt before the message has changed, this is all
+// thinking of the message, and otherwise the thinking after a changed part. If the message contains a second answer,
+// its thinking is also removed, because the host does not know the prompt of that answer.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -90,9 +89,9 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// If the host has removed the tool results between two answers, the provider merges the answers. The thinking of the
-// second answer would then follow a text, and the provider refuses that. So removeFused leaves this thinking out,
-// unless the provider also merges the two answers of the raw array.
+// removeFused removes the thinking of an answer that the provider would join with the answer before it, because the
+// host has removed the tool results between the two. This thinking would come after a text, and the provider refuses
+// that. If the provider also joins the two answers of the raw array, the thinking stays.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {
@@ -127,8 +126,8 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer returns the endings of one answer on the wire and in the raw array. The
-// answer consists of the parts from start up to end (exclusive).
+// answer returns how an answer ends on the wire and in the raw array. The answer has the parts from start up to end
+// (exclusive).
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

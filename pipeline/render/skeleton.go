@@ -9,17 +9,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them whole. Otherwise it keeps
-// clampKeep units of each string: "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units,
-// because the JavaScript of the harness counts so.
+// If the arguments of a call are longer than clampOver, a skeleton keeps only clampKeep of each string: "/a/b/c.txt"
+// becomes "/a/b/...[truncated]". The lengths are in UTF-16 units, as JavaScript counts.
 const (
 	clampOver = 500
 	clampKeep = 5
 	truncated = "...[truncated]"
 )
 
-// If an earlier edit has clamped the arguments, skeletonInput keeps their long members short. nil means that the
-// arguments do not change.
+// skeletonInput returns the arguments of a skeleton, or nil if they do not change. If an earlier edit has clamped the
+// arguments, long arguments stay short even if a skeleton would keep them whole.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped
@@ -41,10 +40,10 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// ClampLong shortens an argument of more than longOver UTF-16 units. Paths, patterns and commands are usually shorter.
+// An argument of more than longOver UTF-16 units is long. Paths, patterns and commands are usually shorter.
 const longOver = 200
 
-// ClampLong returns the arguments with every long member shortened, or nil if no member is long.
+// ClampLong returns the arguments with each long one shortened, or nil if none is long.
 func ClampLong(input json.Value) json.Value {
 	n := &node{raw: input}
 	if err := n.open(); err != nil || n.kind != '{' {
@@ -66,8 +65,8 @@ func ClampLong(input json.Value) json.Value {
 
 var clampedArray = regexp.MustCompile(`^\[\d+ items\]$`)
 
-// isClamped reports whether s has a form that clampValue writes, for example
-// `[3 items]`. Such a string stays, so that a second clamp changes nothing.
+// isClamped reports whether s has a form that clampValue writes, for example `[3 items]`. A second clamp does not
+// change such a string.
 func isClamped(s string) bool {
 	head, cut := strings.CutSuffix(s, truncated)
 	return cut && lenUTF16(head) <= clampKeep || s == "[object]" || clampedArray.MatchString(s)
@@ -101,8 +100,8 @@ func lenUTF16[S string | json.Value](s S) int {
 	return n
 }
 
-// cutUTF16 never keeps half of a surrogate pair, which would be invalid JSON on the wire (bug class B5 in
-// docs/defects.md).
+// cutUTF16 returns at most n UTF-16 units of s. It never divides a surrogate pair, because half a pair is invalid JSON
+// (bug class B5 in docs/defects.md).
 func cutUTF16(s string, n int) string {
 	units := 0
 	for i, r := range s {

@@ -56,7 +56,7 @@ func TestShortInputsStay(t *testing.T) {
 	}
 }
 
-// Bug class B5: half a surrogate pair is invalid JSON on the wire.
+// Bug class B5: the result must not end with half a surrogate pair, which is invalid JSON.
 func TestNoPairIsCut(t *testing.T) {
 	for in, want := range map[string]string{
 		"abcde": "abcde", "abcdef": "abcde", "abcd😀": "abcd", "abc😀z": "abc😀", "😀😀😀": "😀😀", "日本語テスト": "日本語テス", "": "",
@@ -86,7 +86,7 @@ func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	}
 }
 
-// A second change by a clamp would cause a second bust.
+// If a second clamp changed the arguments again, it would cause a second bust.
 func TestClampIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

@@ -13,12 +13,11 @@ const sectionSign = "§"
 // Prefix returns the tag as the model sees it: `§12§ ` for tag 12.
 func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSign + " " }
 
-// Placeholder returns the text that replaces a dropped unit: `[dropped §12§]` for tag 12. It depends on the tag
-// alone, because the content may change.
+// Placeholder returns the text that replaces a dropped unit: `[dropped §12§]` for tag 12. It does not depend on the
+// content, because the content may change.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// standIn returns the text in place of a unit's content. The size in the text of a withheld unit never changes, so
-// the text stays the same.
+// standIn returns the text that replaces a unit's content.
 func standIn(u *frozen.Unit) string {
 	if u.Edit != frozen.Withhold {
 		return Placeholder(u.Tag)
@@ -27,16 +26,15 @@ func standIn(u *frozen.Unit) string {
 		"read it in parts: some lines of a file at a time, or a command that prints less.]", u.Tag, u.Tokens)
 }
 
-// CutImitations returns text without the tags that it starts with: `§12§ hi` becomes `hi` if isGiven(12). A model
-// that reads a tag before each piece of content sometimes writes one before its own answer, and each such tag makes
-// the next one more likely.
+// CutImitations removes tags from the start of a text: `§12§ hi` becomes `hi` if isGiven(12). A model that sees tags
+// before all content sometimes writes a tag itself, and each such tag makes the next one more likely.
 //
-// Callers pass only the model's own text. In the texts of users and tools, a tag is content.
+// Callers pass only texts of the model. In a text of a user or tool, a tag is content.
 //
-// Section signs are frequent in legal and mathematical texts. So a tag counts only if it has the exact form of
-// Prefix, with the blank, and isGiven accepts its number. All other text stays as it is: `§823 BGB`, `§12`,
-// `§12§hi`, `see §12§ there`, and blanks before the first tag. A text of nothing but tags is returned whole,
-// because providers refuse blank text.
+// Section signs are frequent in legal and mathematical texts. So CutImitations removes only the exact form of Prefix,
+// with the blank, and only if isGiven accepts the number. It does not change `§823 BGB`, `§12`, `§12§hi`, `see §12§
+// there`, or blanks before the first tag. If a text has only tags, it does not change the text, because providers
+// refuse blank text.
 func CutImitations(text string, isGiven func(tag int) bool) string {
 	body := strings.TrimLeftFunc(text, isJSSpace)
 	blanks := text[:len(text)-len(body)]

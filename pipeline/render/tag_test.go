@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug D2: text that only looked like a tag was removed. The session has given the tags 1 to 9.
+// Bug D2: the host removed text that only looked like a tag.
 func TestOnlyGivenTagsComeOff(t *testing.T) {
 	for in, answer := range map[string]string{
 		// Tags 1 to 9 were given.
@@ -55,7 +55,8 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// An answer loses the given tags at its start. Any other text is sent unchanged after its prefix.
+// An answer loses the tags at its start that the session has given. The rest of a text is sent unchanged after its own
+// tag.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -81,7 +82,7 @@ func TestContentIsNeverMistakenForATag(t *testing.T) {
 	})
 }
 
-// startsWithGiven has its own code, so that it does not repeat a mistake of CutImitations.
+// startsWithGiven does not call CutImitations, because it would repeat a mistake of that function.
 func startsWithGiven(text string, highest int) bool {
 	text = strings.TrimLeft(text, " \n")
 	for tag := 1; tag <= highest; tag++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// If isBare is true, signed thinking follows the text and is bound to its exact bytes.
-// Then the text gets no tag, and keeps the tags that the model itself wrote before it.
+// text renders a text. isBare means that signed thinking follows the text. The thinking is bound to the exact bytes of
+// the text, so the text gets no tag, and tags that the model wrote at its start stay.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(standIn(u)))
@@ -18,9 +18,9 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// Usually, the host removes imitated tags before the harness stores an answer. This answer was stored while
-		// no host ran. All tags up to the unit's own were given before the answer was sent for the first time, so
-		// they are removed here. Higher tags stay, because the wire would change when the session gives them later.
+		// Usually, the host removes imitated tags before the harness stores an answer. This answer was stored while no
+		// host ran. Only tags up to the unit's own are removed: they were given before the answer was first sent. If
+		// higher tags were removed, the text would change when the session gives them later.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {
@@ -30,7 +30,7 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 		body = unlessBlank(text.StripInlineThinking(body), body)
 	}
 	if u.Level > 0 {
-		// Compression starts from the whole text, so earlier levels do not matter.
+		// Each level compresses the whole text again, so earlier levels do not matter.
 		body = unlessBlank(text.Compress(body, text.Level(u.Level)), body)
 	}
 	lead := ""
@@ -51,5 +51,5 @@ func unlessBlank(changed, raw string) string {
 	return changed
 }
 
-// In functions with a parameter named text, text.IsJSSpace cannot be named.
+// A function with a parameter named text cannot call text.IsJSSpace.
 func isJSSpace(r rune) bool { return text.IsJSSpace(r) }

@@ -28,13 +28,13 @@ const (
 
 type Rendered struct{ Raw, Wire WireMessage }
 
-// Position says whether the checked messages include the ends of the wire.
+// Position says whether the checked messages include the first and the last message of the wire.
 type Position struct {
 	First, Last bool
-	// Continues means that the provider merges the newest message with the assistant message before it even in the
-	// raw array.
+	// Continues means that the provider joins the newest message with the answer before it, also in the raw array.
 	Continues bool
-	// A model that binds thinking accepts a step without its thinking, so RuleThinking does not hold.
+	// Binds means that the model binds its thinking. It accepts a step without thinking, so RuleThinking does not
+	// apply.
 	Binds bool
 }
 
@@ -52,8 +52,8 @@ func Whole(msgs []Rendered, binds bool) Position {
 	return at
 }
 
-// Validate returns where the wire of msgs breaks the rules of p. It leaves out a violation that the raw array has, too,
-// because the host does not repair mistakes of the harness.
+// Validate returns the places at which the wire of msgs breaks the requirements of p. If the raw array has the same
+// violation, Validate leaves it out, because the host does not repair mistakes of the harness.
 func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	wires := make([]WireMessage, 0, len(msgs))
 	raws := make([]WireMessage, 0, len(msgs))
@@ -100,8 +100,8 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	return Violation{}, false
 }
 
-// If the raw array breaks a rule about its first or last message, the wire breaks the rule too, but perhaps with
-// another message. So atEnd takes the message out of v.
+// atEnd removes the message from a violation of a rule about the first or last message. If the raw array breaks such a
+// rule, the wire breaks it, too, but perhaps with another message.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""

@@ -26,7 +26,7 @@ func thought(s, signature string) Block {
 
 var whole = Position{First: true, Last: true}
 
-// Each wire that breaks a rule has a similar valid wire.
+// Each case has a wire that breaks a rule, and a similar valid wire.
 var ruleCases = []struct {
 	name  string
 	rule  string

@@ -24,11 +24,10 @@ type Block struct {
 	Kind BlockKind
 	// Text is the text, the reasoning, or the result of a tool.
 	Text string
-	// ID is set for calls and results. Name is the tool of a call or the MIME
-	// type of a file. Input is the arguments of a call.
+	// ID is the id of a call, also in its result. Name is the tool or the file's MIME type. Input holds the arguments.
 	ID, Name string
 	Input    json.Value
-	// Raw is other content that reaches the provider: attachments, a file's address, an unknown part.
+	// Raw is other content that reaches the provider, for example an attachment or the address of a file.
 	Signature json.Value
 	Raw       string
 	IsError   bool
@@ -78,9 +77,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether a merging provider sees the next assistant message as a continuation of w. The
-// results of calls follow the whole answer, so a call anywhere in the last answer of w separates the two messages.
-// For example, in `thinking, tool, text` the result comes after the text.
+// FusesWithNext reports whether the provider, if it joins consecutive answers, joins the next assistant message with w.
+// The results of calls come after the whole answer. So if the last answer of w has a call anywhere, its result
+// separates the two.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
@@ -98,8 +97,8 @@ func (w *WireMessage) FusesWithNext() bool {
 
 type Hash [16]byte
 
-// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. The message must not
-// change afterwards.
+// Hash returns the hash of the wire bytes, or zero if the provider does not see the message. It caches the hash, so the
+// message must not change later.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()
@@ -137,7 +136,7 @@ func (c Hash) Next(message Hash) Hash {
 	return Hash(sum[:16])
 }
 
-// write adds each string after its length, so that "ab", "c" and "a", "bc" differ.
+// write hashes the length of each string before the string, so that "ab", "c" and "a", "bc" give different hashes.
 func write(h hash.Hash, fields ...string) {
 	var n [8]byte
 	for _, f := range fields {

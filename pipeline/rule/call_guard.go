@@ -2,7 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// A callGuard protects calls from DuplicateCalls, SupersededWrites and OldErrors, which need no pressure.
+// A callGuard protects calls from the rules that need no pressure: DuplicateCalls, SupersededWrites and OldErrors.
 type callGuard struct {
 	knobs             Knobs
 	lastTag, lastStep int

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// Of identical calls, only the newest result is certainly up to date. Only calls that change nothing count as
-// identical (Facts.Call). A call that failed or has no result is never dropped, and never counts as the newest.
+// DuplicateCalls drops all but the newest of identical calls, because only its result is certainly up to date. It looks
+// only at calls that change nothing (Facts.Call). It ignores a call that failed or has no result.
 func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 	if !k.Deduplicate {
 		return nil

@@ -14,7 +14,7 @@ func TestDuplicateCalls(t *testing.T) {
 	open := call("read", 100).knowing(rule.Facts{Call: 7, Open: true})
 	on := rule.Knobs{Deduplicate: true, ProtectedTags: 1}
 	with := func(change func(*rule.Knobs)) rule.Knobs { k := on; change(&k); return k }
-	// The calls have tags 2 and 3 of four. The newest unit is a text.
+	// The two equal calls have the tags 2 and 3. The newest unit, tag 4, is a text.
 	twice := conversation(user(text(1)), assistant(same), assistant(same), user(text(1)))
 
 	testRule(t, rule.DuplicateCalls, []ruleCase{

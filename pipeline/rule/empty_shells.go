@@ -6,11 +6,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// EmptyShells marks assistant messages that hold only placeholders, or an old notice of the harness. It is the last
-// rule, because it looks at the result of all others. User messages are never marked: without such a message, the
-// answers around it would become one answer (bug class B2 in docs/defects.md). In a session with reasoning, or after
-// calls, an answer that ends a turn is not marked either. If it were missing, a step with calls could become the last
-// answer, for example after a revert, and Anthropic requires thinking at its start.
+// EmptyShells marks assistant messages that hold only placeholders, or only an old notice of the harness. It runs last,
+// because the other rules decide what is left. It never marks a user message: the provider would join the answers
+// before and after (bug class B2 in docs/defects.md). In a session with reasoning, or after calls, it also does not
+// mark an answer that ends a turn. Without this answer, a step with calls could become the last answer, for example
+// after a revert, and Anthropic requires thinking at its start.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -36,8 +36,8 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the message's first text, which carries the shell edit. It returns 0 if the message
-// still has content worth sending. If noticesCount is true, notices of the harness are not worth sending.
+// shellOf returns the tag of the message's first text, at which the shell edit is stored, or 0 if the message has other
+// content. If noticesCount is true, a notice of the harness is no content.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

@@ -41,8 +41,8 @@ func TestEmptyShells(t *testing.T) {
 	})
 }
 
-// Bug F4: the newest answer was marked as a shell, because its only text had been dropped. So an older step with calls
-// became the last answer, which has to start with thinking.
+// Bug F4: the only text of the newest answer had been dropped, so the host removed the answer as a shell. An older step
+// with calls became the last answer, which must begin with thinking.
 func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
 	gone := text(9).edited(frozen.Drop)
 	reasoned := func(messages ...turn) rule.View {

@@ -7,11 +7,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The newest arcs, keptArcs of them, stay even in an emergency, because the model is working with them.
+// The newest keptArcs arcs stay even in an emergency, because the model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops even protected tool outputs, oldest first, if the next request would not fit otherwise: a
-// refused request is worse than a lost output. The newest arcs and results that the model has not read stay.
+// ProtectedResults drops tool outputs, oldest first, although they are protected, because a request that does not fit
+// is worse than a lost output. It does not drop the newest arcs, or results that the model has not read.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -25,10 +25,9 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// UnfitContent shrinks a request that the provider would refuse as too long, and removes no more than necessary. It
-// may remove content that the model has not read. Tool outputs and long arguments go first, the largest first,
-// because a model that knows why an output is missing can read it in parts. The words of the user's newest prompt and
-// the text of the newest step stay.
+// UnfitContent shrinks a request that the provider would refuse as too long. It may remove content that the model has
+// not read, but not the words of the newest prompt or the text of the newest step. It replaces tool outputs and long
+// arguments first, the largest first, because the model can read an output again in parts.
 func UnfitContent(v View, _ Knobs) []frozen.Edit {
 	if v.Goal.Fit == 0 {
 		return nil
@@ -51,14 +50,14 @@ func UnfitContent(v View, _ Knobs) []frozen.Edit {
 					calls = append(calls, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Clamp}})
 				}
 			case !u.Active() || i == typed && it.Typed || m == unanswered:
-			case i > newest: // the model has not read it yet, so a text says that it is missing
+			case i > newest: // the model has not read this content, so a text must say that it is missing
 				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Withhold}})
 			default:
 				others = append(others, candidate{u, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}})
 			}
 		}
 	}
-	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // the request only has to fit, even if the goal asks for more
+	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // the request only has to fit into the window, even if the goal is smaller
 	for _, all := range [][]candidate{calls, others} {
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.u.Freed(b.edit), a.u.Freed(a.edit)) })
 		for _, c := range all {
@@ -92,8 +91,8 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// KeptPieces removes content that the user keeps, oldest first, if the removal of all other content was not enough. The
-// loss of a kept piece is better than a session that cannot send its next request.
+// KeptPieces removes content that the user keeps, oldest first. It runs only if the request does not fit after all
+// other content was removed.
 func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	need, skeletonFrom := v.Need, newestTools(v.State, SkeletonWindow)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
@@ -106,8 +105,8 @@ func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	return edits
 }
 
-// firstUnread returns the lowest tag of the answer whose results the model has not read. Without such an answer, it
-// returns a tag that no unit has.
+// firstUnread returns the lowest tag of the answer whose results the model has not read, or else a tag that no unit
+// has.
 func firstUnread(v View) int {
 	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning leaves out the reasoning of old messages, also in texts, for example between <think> tags. The edit is
-// stored at the message's newest unit. A message without units is so small that its reasoning can stay.
+// OldReasoning removes the reasoning of old messages, also from texts, for example between <think> tags. The edit is
+// stored at the message's newest unit. The reasoning of a message without units stays.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {
@@ -29,7 +29,7 @@ func newestTag(m *Message) int {
 	return tag
 }
 
-// thoughts returns the size of each message's reasoning in tokens, by the tag of the unit that gets the edit.
+// thoughts returns the size in tokens of each message's reasoning, by the tag of the message's newest unit.
 func (v View) thoughts() map[int]int {
 	weights := make(map[int]int)
 	for i := range v.Messages {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// An old skeleton is useless to the model, and in a small window the arguments of many skeletons need much space.
-// Below the force level, a skeleton stays (bug class A31 in docs/defects.md).
+// OldSkeletons drops old skeletons, because their arguments need much space in a small window, and the model does not
+// need them. Below the force level, skeletons stay (bug class A31 in docs/defects.md).
 func OldSkeletons(v View, _ Knobs) []frozen.Edit {
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
 	drops := v.dropsUntilEnough()

@@ -41,7 +41,7 @@ func TestOldText(t *testing.T) {
 		t.Errorf("smaller than the least: %s", got)
 	}
 
-	// Files, tools, short texts and dropped texts do not count among the texts.
+	// Files, tools, short texts and dropped texts are ignored when the texts are counted.
 	mixed := conversation(
 		user(text(99), file(), text(100)), assistant(call("read", 500), text(100).edited(frozen.Drop)),
 		user(text(100), text(100)), assistant(text(100)), user(text(100)), user(text(1)),
@@ -50,8 +50,8 @@ func TestOldText(t *testing.T) {
 		t.Errorf("among others: %s", got)
 	}
 
-	// The level of a text may rise, but never fall. A level is stored even if it does not shorten the text, so that
-	// later busts do not try the same text again (bug class A18 in docs/defects.md).
+	// The level of a text never falls. A level is stored even if it does not make the text shorter, so that the next
+	// bust does not try the same text again (bug class A18 in docs/defects.md).
 	v := texts(12)
 	for _, e := range []frozen.Edit{{Tag: 1, Kind: frozen.Compress, Level: 3}, {Tag: 3, Kind: frozen.Compress, Level: 3}, {Tag: 5, Kind: frozen.Compress, Level: 1}} {
 		v.State.Lay(e)

@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops applies the drops that the model queued with ctx_reduce. The drop of one of the newest active units
-// waits, unless the prefix is gone anyway. One of the newest tool arcs becomes a skeleton, so that the model still
-// sees its call.
+// QueuedDrops applies the drops that the model queued with ctx_reduce. The newest active units are dropped only if the
+// prefix is gone anyway, and otherwise later. The newest tool arcs become skeletons, so that the model still sees its
+// calls.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
 	if len(queue) == 0 {
@@ -41,17 +41,17 @@ func IsProtected(s *frozen.State, tag int, k Knobs) bool {
 	return tag >= ProtectedFrom(s, k)
 }
 
-// ProtectedFrom returns the lowest protected tag. A drop of an active unit from this tag on has to wait.
+// ProtectedFrom returns the lowest protected tag.
 func ProtectedFrom(s *frozen.State, k Knobs) int {
 	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
 }
 
-// With fewer than n active units, the result is 0, so that all are protected.
+// newestActive returns the tag of the n-th newest active unit, or 0 if there are fewer, so that all are protected.
 func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
-// newestTools also counts dropped units. It returns 0 if there are fewer than n.
+// newestTools returns the tag of the n-th newest tool unit, dropped or not, or 0 if there are fewer.
 func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }

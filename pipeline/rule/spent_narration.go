@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentNarration drops the model's texts in messages with dropped calls: "now I read X" is worth little without X.
-// Answers that end a turn stay. The table asks all tool rules first. Without this rule, a session whose texts fill
-// the window would bust again and again.
+// SpentNarration drops the model's texts beside dropped calls: without X, the text "now I read X" is worth little. It
+// runs after all rules for tools. Without it, a session whose texts fill the window would bust again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	drops := v.dropsUntilEnough()

@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentReasoning leaves out the reasoning of answers that have only placeholders. It is for providers that require
-// the reasoning of all other answers (Message.LosesSpentThought). No other rule removes this reasoning, and in a
-// session of many turns it would fill the window.
+// SpentReasoning removes the reasoning of answers of which only placeholders are left. It is for providers that require
+// the reasoning of all other answers (Message.LosesSpentThought). No other rule removes this reasoning, which would
+// fill the window in a session of many turns.
 func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	drops := v.dropsUntilEnough()
 	for i := range v.Messages {
@@ -20,8 +20,8 @@ func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// isSpent reports whether only placeholders, and at least one, are left of the message's units. A message that had
-// only calls leaves no placeholder, and lost its reasoning with the calls.
+// isSpent reports whether the message has at least one placeholder and no other content. A message that had only calls
+// has no placeholder: its reasoning was removed together with the calls.
 func (v View) isSpent(m *Message) bool {
 	placeholders := 0
 	for _, it := range m.Items {

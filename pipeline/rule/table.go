@@ -25,24 +25,25 @@ const (
 )
 
 // Table lists the rules in the order in which they propose. A later rule sees the edits of the earlier rules, so that
-// no token is freed twice. TestOrderOfTheTable checks the pairs of rules whose order matters. Place a new rule so:
+// no token is freed twice. TestOrderOfTheTable checks the pairs of rules whose order matters. A new rule belongs to one
+// of these groups:
 //
-//  1. QueuedDrops is first, because it alone decides how a marked unit is dropped. Rules that look at what is dropped
-//     (ProcessedImages) come after it.
+//  1. QueuedDrops is first, because it alone decides how a unit that the model has marked is dropped. ProcessedImages
+//     depends on the dropped units, so it comes later.
 //  2. The other rules of AnyBust follow. They remove nothing that the model needs, so the tokens that they free
 //     are counted before other content is removed. A rule that drops a call precedes a rule that only shortens it.
-//  3. The rules that make room come next: tool output that an earlier pass could have dropped, then skeletons, then
+//  3. The rules that free space come next: tool output that an earlier pass could have dropped, then skeletons, then
 //     other tool output. Texts beside dropped calls come after all of these.
 //  4. The rules of an Emergency are the last resort: first protected tool output, then texts and files, then even
 //     content that the model has not read, and last content that the user keeps.
-//  5. Rules that look at the result of all others come last: SpentReasoning looks at messages whose content is
-//     gone, and EmptyShells looks at empty messages.
+//  5. Rules that depend on the result of all others come last: SpentReasoning is for messages whose content was
+//     dropped, and EmptyShells for empty messages.
 //
-// A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed enough. The table
-// need not be sorted by occasion: "spent narration" is asked from Pressure on, but comes after the rules of the force
-// level, so that it drops texts only if dropping tool output was not enough.
+// If the rules before it have freed enough, a rule that frees space (On is above AnyBust) is skipped. The table is not
+// sorted by occasion: "spent narration" is asked from Pressure on, but comes after the rules of the force level, so
+// that it drops texts only if dropping tool output was not enough.
 //
-// These places decide about the final form of a drop, in this order:
+// These places decide the final form of a drop, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest tools (SkeletonWindow). QueuedDrops also does
 //     so for results that the model has not read.
@@ -60,13 +61,13 @@ const (
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call as a skeleton in two cases: steps are
 //     only removed whole (Profile.StepsLeaveWhole) and another call or a text of the message stays; or the message has
 //     to keep a call and all others were removed (Frame.KeepsCall). Otherwise, a dropped call is removed, and with it
-//     its answer, if only blank text would be left or if steps leave whole. A dropped text or file is always the
-//     placeholder, unless its message is a shell.
+//     its answer, if only blank text would be left or if steps leave whole. If its message is no shell, a dropped text
+//     or file becomes the placeholder.
 //
-// Thinking that the provider would refuse is removed without a rule and without an edit: with the last call of its
-// message; after a message whose results were removed (fused); and, for a model that binds its thinking, after any
-// change before it (Session.holds). messageRenderer.reasoning and messageRenderer.contents in pipeline/render decide
-// that in each rendering.
+// No rule and no edit removes thinking that the provider would refuse. Each rendering does so
+// (messageRenderer.reasoning and messageRenderer.contents in pipeline/render): together with the last call of its
+// message, after a message whose results were removed, or, if the model binds its thinking, after any change before it
+// (Session.holds).
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
@@ -108,7 +109,7 @@ type Proposal struct {
 	After *frozen.Overlay
 }
 
-// A Reason says which rule has proposed an edit, and how many tokens, by the host's estimate, the edit removes.
+// A Reason names the rule that has proposed an edit. Freed is the estimated number of tokens that the edit removes.
 type Reason struct {
 	Rule  string
 	Freed int

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// tierTarget is the share of the space between the irreducible part of the prompt and the ceiling that may stay
-	// in use. For example, with 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
+	// tierTarget gives the size of the prompt after the drop. Between the part that no drop can reduce and the ceiling,
+	// 30 % may stay in use. With 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of tier 1 and of tier 2 that is not dropped: the newest tool outputs.
+	// In tier 1 and in tier 2, the newest fifth of the tool outputs is not dropped.
 	tierReserve = 0.20
 	// If the tiered drop has to free at most minReclaim tokens, it changes nothing.
 	minReclaim = 2000
@@ -26,8 +26,8 @@ func (f *Facts) tier() int {
 	return lastTier
 }
 
-// TieredDrop frees space when the window is nearly full. It drops whole tool outputs, by tier and then oldest first.
-// It stops at the lower of the goal's target and the target that follows from tierTarget.
+// TieredDrop frees space when the window is nearly full. It drops whole tool outputs, by tier and then oldest first,
+// until the prompt is below both the goal's target and the target from tierTarget.
 func TieredDrop(v View, k Knobs) []frozen.Edit {
 	if !v.Goal.Measured {
 		return nil
@@ -60,8 +60,8 @@ func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// Tail counts the tokens of all active units. If it counted only tools, texts would count as irreducible (bug class
-// B14 in docs/defects.md).
+// Tail counts the tokens of all active units, because everything else in the prompt counts as irreducible. Without the
+// texts, too little would be dropped (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int
@@ -100,8 +100,7 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest candidates of tier 1 and of tier 2, which the plan does not drop. For example, 2 of 10
-// are reserved.
+// reserved returns the newest candidates of tier 1 and of tier 2, for example 2 of 10, which the plan does not drop.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

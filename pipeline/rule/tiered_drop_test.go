@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The tokens of a unit are its bytes divided by four, and the tail is the sum of all units.
+// The size of a unit in tokens is its bytes divided by four, and the tail is the sum of all units.
 func examplePlan() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
 	for _, tool := range []struct {
@@ -62,7 +62,7 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// A protected tool counts as a part of the newest fifth, which is rounded up.
+// The rule does not drop the newest fifth of a tier, rounded up. Protected tools are counted in this fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -86,7 +86,7 @@ func TestTierReserve(t *testing.T) {
 	}
 }
 
-// tiered returns a session of 40,000 tokens, of which 30,000 are in three unprotected arcs.
+// tiered returns a session of 40,000 tokens. Three arcs that are not protected have 30,000 of them.
 func tiered() (View, *frozen.State) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},
@@ -133,7 +133,7 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: units that cannot be dropped counted as freed, so the rule freed too little.
+// Bug class B13: the rule counted units that it cannot drop as freed, so it freed too little.
 func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -144,10 +144,11 @@ func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	}
 }
 
-// Bug class B14: texts, or units that earlier rules had dropped, counted as irreducible, so too little was dropped.
+// Bug class B14: the rule counted texts, or units that earlier rules had dropped, as irreducible, so it dropped too
+// little.
 func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
-	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that are sent. The floor is 8, the
-	// placeholder of the text, so the target is 8+0.3·59,992 = 18,005.6, and all ten tools are dropped. If the text
+	// The prompt of 80,000 tokens has ten tools of 5,000 tokens and a text of 30,000. Only the placeholder of the text,
+	// 8 tokens, is irreducible. So the target is 8+0.3·59,992 = 18,005.6, and all ten tools are dropped. If the text
 	// were irreducible, the target would be 30,000+0.3·30,000 = 39,000, and nine tools would be enough.
 	text := frozen.Unit{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 30_000}
 	state := frozen.NewState(0, []frozen.Unit{text}, nil, nil)
@@ -161,7 +162,7 @@ func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 		t.Errorf("%d tools go, want 10", len(got))
 	}
 
-	// The earlier rules have freed 3,500 of 5,000 tokens. The remaining 1,500 are less than minReclaim.
+	// The earlier rules have freed 3,500 of 5,000 tokens, so 1,500 are left. This is less than minReclaim.
 	v, _ = tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 1_500
@@ -170,7 +171,7 @@ func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	}
 }
 
-// Bug class B16: rules dropped calls that the harness's array no longer held.
+// Bug class B16: rules dropped calls that were no longer in the harness's array.
 func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	v, _ := tiered()
 	v.ReclaimUpTo = 4
@@ -184,8 +185,8 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the rule chooses by tier, so it may skip lower tags. The bug: a stored highest tag counted the skipped
-// tags as done.
+// Bug class A30: the rule chooses by tier, so it may drop tag 3 before tag 1. The bug: the host stored the highest
+// dropped tag, and never dropped a lower tag later.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1
@@ -206,7 +207,7 @@ func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	}
 }
 
-// Of ten texts, the oldest lose most, and the newest four stay as they are.
+// Of ten texts, the oldest are compressed most, and the newest four not at all.
 func TestCompressionVector(t *testing.T) {
 	var got []int
 	for i := range 10 {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ToolReclaim drops tool outputs that an earlier pass could have dropped, oldest first, and no more than the goal
-// asks for. So each output stays for at least one such pass, and no setting for an age is needed.
+// ToolReclaim drops tool outputs that an earlier pass could already have dropped, oldest first, until the goal is
+// reached. So the model sees each output on at least one pass, and no setting for an age is needed.
 func ToolReclaim(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := newestTools(v.State, SkeletonWindow)

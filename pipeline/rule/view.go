@@ -2,19 +2,18 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// The newest tool units, SkeletonWindow of them, leave a skeleton when they are dropped.
+// The newest SkeletonWindow tool units become skeletons when they are dropped.
 const SkeletonWindow = 20
 
 type View struct {
 	// State is the frozen state with the edits of earlier rules laid over it.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. Only tool outputs up to this tag may
-	// be reclaimed.
+	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. ToolReclaim drops no later tool output.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that waiting saves nothing: the provider has no cached prefix of the session (on every hard
-	// pass), or the rent has paid for a new prefix.
+	// PrefixIsGone means that the pass is hard, so the prefix is not cached, or that the rent has paid for a new
+	// prefix.
 	PrefixIsGone bool
 	// Occasion is the occasion of the pass.
 	Occasion Occasion
@@ -27,16 +26,16 @@ type View struct {
 type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold. Target is the low mark.
 	Current, Ceiling, Target int
-	// Fit is the size of the largest request that fits. It is 0 unless the provider has refused the last request, or
-	// this request is clearly larger than the window.
+	// Fit is the size of the largest request that fits. It is set only if the provider has refused the last request, or
+	// if this request is clearly larger than the window.
 	Fit int
-	// Measured means that a usage has reported the prompt after the last bust, that the bust did not end an
-	// emergency, or that the provider reports no sizes. If two passes acted on one measurement, the second would drop
-	// the rest of the tail (bug class A29 in docs/defects.md).
+	// Measured means that the size is known although there was a bust: a usage has come since, or the host counts all
+	// prompts itself. It is also set in an emergency. If two passes used the usage from before a bust, the second would
+	// drop the rest of the tail (bug class A29 in docs/defects.md).
 	Measured bool
 }
 
-// In an emergency, the rules free down to the ceiling and no further.
+// In an emergency, the rules free space only down to the ceiling.
 func (g Goal) of(o Occasion) int {
 	if o == Emergency {
 		return g.Current - max(g.Target, g.Ceiling)
@@ -49,15 +48,14 @@ type Message struct {
 	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks means that the message has reasoning, or a text with thinking in it, that may be left out for this
-	// provider.
+	// Thinks means that the message has reasoning, or thinking in a text, that this provider does not require.
 	Thinks bool
-	// LosesSpentThought means that the message's reasoning may be left out for this provider if only placeholders are
-	// left.
+	// LosesSpentThought means that the provider does not require the reasoning if only placeholders are left of the
+	// message.
 	LosesSpentThought bool
-	// ThoughtTokens estimates the size of the reasoning that may be removed. The tokens of a unit do not include it.
+	// ThoughtTokens is the estimated size of the reasoning that may be removed. No unit includes it.
 	ThoughtTokens int
-	// IsAsked means that the message is the user's newest prompt, and that the model has not answered it.
+	// IsAsked means that the message is the user's newest prompt, and the model has not answered it.
 	IsAsked bool
 	// Silent means that the provider sees nothing of the message. An example is a status for the user only.
 	Silent bool
@@ -65,11 +63,10 @@ type Message struct {
 	Reasons bool
 	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls means that an older answer with calls could be the last answer without this message, and the
-	// provider might require thinking at its start.
+	// HidesCalls means that without this message, an older answer with calls could become the last answer. The provider
+	// might require thinking at its start.
 	HidesCalls bool
-	// KeepsCall means that the messages after this one require a call of this message on
-	// the wire (Frame.KeepsCall in pipeline/render).
+	// KeepsCall means that one call of the message must stay on the wire (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
 	// HasUndroppable means that the message holds a part that is neither a unit
 	// nor reasoning that may be left out. Such a message is never a shell.
@@ -95,11 +92,9 @@ type Facts struct {
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
-	// Call identifies a call that changes nothing, together with its arguments:
-	// two equal reads have the same number. It is zero for other units.
+	// Call is a number for a tool that changes nothing, with its arguments: two equal reads have the same number.
 	Call uint64
-	// Again identifies a call that is made for its result: two equal reads or commands have the same number. It is 0
-	// for other units.
+	// Again is such a number also for other calls that the model makes for their results, for example for commands.
 	Again uint64
 	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
 	Changes bool
@@ -107,8 +102,7 @@ type Facts struct {
 	// units. Writes means that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// Tier ranks the tool of a call by the model's loss if the output is dropped. 1 is the greatest loss, 0 is no
-	// rank.
+	// Tier says how much the model needs the output of the tool: 1 is the most, 0 is unknown.
 	Tier int
 	// LongInput means that a Clamp edit would shorten the arguments.
 	LongInput bool
@@ -122,12 +116,11 @@ type Facts struct {
 }
 
 type Knobs struct {
-	// ProtectedTags is the number of newest active units whose drop has to wait, and the age in tags for other rules.
+	// ProtectedTags is the number of newest active units whose drop has to wait. Other rules use it as the age in tags.
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls means that the provider accepts an assistant message
-	// from which a call of ctx_reduce has been left out.
+	// DropsStaleReduceCalls means that the provider accepts an answer after its call of ctx_reduce was removed.
 	DropsStaleReduceCalls bool
 	// Each field switches on one rule: DuplicateCalls, SupersededWrites or OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
@@ -145,8 +138,9 @@ type Knobs struct {
 	CompressFrom int
 }
 
-// occasionOf returns the occasion from which a rule is asked. Queued drops are an exception, because the model wants
-// them. The rules of an emergency are one, because no later occasion exists.
+// occasionOf returns the mildest occasion on which a rule is asked. A regretted rule is asked one occasion later. Two
+// exceptions: queued drops, which the model itself wants, and the rules of an emergency, after which there is no
+// occasion.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -162,7 +156,7 @@ func (k Knobs) protectsPath(path string) bool {
 	return path != "" && k.IsProtectedPath != nil && k.IsProtectedPath(path)
 }
 
-// Items come from oldest to newest. An item without a unit is skipped.
+// eachItem calls f for all items from oldest to newest, except items without a unit.
 func (v View) eachItem(f func(m *Message, it *Item, u *frozen.Unit)) {
 	for i := range v.Messages {
 		m := &v.Messages[i]
@@ -180,8 +174,8 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. Units of
-// messages outside the transcript, for example after a revert, may be edited.
+// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. A unit
+// outside the transcript, for example after a revert, never has to wait.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -197,8 +191,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the arcs whose results the model has not read. They are not always protected, because units of
-// reverted messages may have higher tags.
+// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them, because
+// reverted units may have higher tags.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -206,8 +200,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// If the newest visible message is the model's, the model has not read its results yet, and unanswered returns the
-// message. A status for the user only is not visible.
+// unanswered returns the newest visible message if the model wrote it. The model has not read the results of this
+// message yet. A status for the user is not visible.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -219,18 +213,17 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest step, in the same turn. One of their
-// results has to stay between the two steps. Otherwise, a provider that merges consecutive assistant messages would
-// see the text of the older step before the newest step's thinking, and refuse the request. So these arcs become
-// skeletons.
+// separating returns the tool arcs of the step directly before the newest step, in the same turn. These arcs become
+// skeletons, so that a result stays between the two steps. Otherwise, a provider that joins consecutive assistant
+// messages would see the text of the older step before the thinking of the newest step, and refuse the request.
 //
-// The provider joins answers without calls with the step after them, so such answers belong to the newest step. An
-// answer without calls at the end counts as a step, because the model may continue with signed thinking and calls.
+// The provider joins an answer without calls with the step after it, so this answer belongs to the newest step. If the
+// answer is the last message, it counts as a step, because the model may continue with signed thinking and calls.
 //
-// If the newest step has no signed thinking, or if it calls no tool and the user has answered it, separating returns
-// nothing. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. Then
-// separating returns the arcs of the newest step. Without them, the older step would be the last step with calls, and
-// the provider would require its thinking. lastCalls handles a turn that ends with calls.
+// separating returns nothing if the newest step has no signed thinking, or if it has no calls and the user has answered
+// it. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. In that
+// case, separating returns the arcs of the newest step. Without them, the older step would be the last step with calls,
+// and the provider would require its thinking. lastCalls handles a turn that ends with calls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
@@ -257,8 +250,8 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls returns, for each tool arc of a message that has to keep a call, all arcs of that message. The last of
-// them that is not dropped becomes a skeleton. Otherwise, render would have to bring back a removed call.
+// lastCalls maps each tool arc of a message that must keep a call to all arcs of this message. If all others are
+// dropped, the last arc becomes a skeleton, because render would otherwise have to bring a removed call back.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {

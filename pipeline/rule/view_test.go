@@ -95,7 +95,7 @@ func endsIn(suffix string) func(string) bool {
 
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
-// Bug J10: all calls of a newest step without thinking were removed after the user had answered. So an older step,
+// Bug J10: the newest step had no thinking, and all its calls were removed after the user had answered. An older step,
 // whose thinking was removed with one of its calls, became the last step with calls. Claude refuses such a request.
 func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
 	a, b := call("read", 100), call("grep", 100)

@@ -35,7 +35,7 @@ var (
 		phrases(plain, "about", "with regard to"),
 		phrases(plain, "though", "in spite of the fact that"))
 
-	// A modal verb carries meaning: "could be deleted" must not become "deleted".
+	// A modal verb stays, because "could be deleted" must not become "deleted".
 	auxiliaries = newLexicon(
 		phrases(plain, "", "was", "were", "is", "are", "am", "be", "been", "being", "has been", "had been", "have been", "will be"),
 		phrases(kept, "", "would be", "could be", "should be", "might be", "may be"))
@@ -56,19 +56,19 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// A term is abbreviated if it occurs at least frequent times. Only then can a reader guess the abbreviation.
+// A term is abbreviated only from this number of occurrences on, so that a reader can guess the abbreviation.
 const frequent = 3
 
-// userLine opens a line that quotes the user. User lines are never paraphrased.
+// userLine is at the start of a line that quotes the user. Compress does not change these lines.
 const userLine = "U: "
 
-// Compress returns text with less grammar, for example without articles, for old text of which a model needs only the
-// facts. Callers pass the original text, because a second compression may shorten the text further. Code, addresses,
-// paths, ids, hashes and the lines of the user stay byte for byte.
+// Compress shortens old text of which a model needs only the facts: it removes words such as articles. Callers pass the
+// original text, because a second compression might shorten the text again. Code, addresses, paths, ids, hashes and the
+// lines of the user do not change.
 //
-// Compress must not change the meaning. It keeps the indentation of lines, and never joins lines. Modal verbs stay.
-// Punctuation is removed with its word. Compounds and words of other languages stay whole. A filler stays if the
-// sense depends on it ("not just", "Maybe.").
+// Compress must not change the meaning. It keeps lines and their indentation. It does not change modal verbs, compounds
+// and words of other languages. It removes punctuation together with its word. A filler stays if the meaning depends on
+// it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text
@@ -114,7 +114,7 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// Whether a term is frequent is decided within a chunk, the text between two user lines.
+// compressChunk compresses a chunk: the text between two user lines. It counts terms only within this chunk.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)
@@ -135,7 +135,8 @@ func compressChunk(s string, level Level) string {
 
 func replace(out []byte, f found) ([]byte, int) { return append(out, f.becomes...), f.end }
 
-// A connective at the end of its sentence stays, because a sign would connect nothing there: "Why? Because."
+// replaceConnective replaces a connective with a sign. At the end of a sentence, the word stays, because the sign would
+// connect nothing: "Why? Because."
 func replaceConnective(out []byte, f found) ([]byte, int) {
 	if endsSentence(f.follows()) {
 		return out, 0
@@ -147,7 +148,7 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// "is being read" becomes "being read", because the next word is not checked again.
+// After "is" is removed, the next word is not checked again. So "is being read" becomes "being read".
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)
@@ -164,7 +165,7 @@ func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	return out, 0
 }
 
-// The last word of a line is not an article: "Plan A".
+// removeBeforeWord removes an article. If the word is the last of its line, it is no article: "Plan A".
 func removeBeforeWord(out []byte, f found) ([]byte, int) {
 	next := afterBlanks(f.s, f.end)
 	if next == f.end || isEndOfLine(f.s, next) {

@@ -13,8 +13,7 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation. If it gives a wrong result, the row names the defect and the right
-// result.
+// The rows come from another implementation. If it is wrong, the row names the mistake and has the right result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {
@@ -61,7 +60,7 @@ func testCompress(t *testing.T, cases []compressCase) {
 	}
 }
 
-// Bug C16 (docs/defects.md): a line end counted as a blank, so that a list became one sentence.
+// Bug C16 (docs/defects.md): Compress took a line end for a blank, so a list became one sentence.
 func TestCompressKeepsLines(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "- one\n- two\n  just three", "- one\n- two\n  three"},
@@ -195,7 +194,7 @@ func FuzzCompress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, level int) { checkCompress(t, in, level) })
 }
 
-// Random bytes are seldom words, so the test draws from these pieces.
+// Random bytes are seldom words, so the test builds its texts from these pieces.
 func TestCompressProperties(t *testing.T) {
 	pieces := []string{
 		" ", " ", " ", "  ", "\t", "\n", "\n", "\r\n", "\u2028", "\u00a0", ",", ";", ".", "!", ":", "…", "(", ")", "*", "\"", "-", "|", "'", "’", "§", "\xff",

@@ -28,7 +28,8 @@ func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || 
 
 func isBlank(r rune) bool { return IsJSSpace(r) && !isLineEnd(r) }
 
-// JavaScript's \w knows ASCII only, and would find the English article "a" in the Polish word "miała".
+// isWordRune knows all letters. JavaScript's \w knows only ASCII, and would find the English article "a" in the Polish
+// word "miała".
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isAlnum(byte(r))
@@ -52,7 +53,8 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// prefix is lower-case ASCII. Unicode's case folding would treat the Kelvin sign as a k.
+// hasFoldPrefix ignores the case of ASCII letters. prefix must be in lower case. Unicode's case folding would take the
+// Kelvin sign for a k.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false

@@ -18,8 +18,8 @@ const (
 
 var gapMarker = regexp.MustCompile(`^<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n`)
 
-// Gap returns the length of a user's absence, rounded down, in at most two units: "+2h 15m". It is empty below five
-// minutes. It is also empty for an impossible value, for example a negative value after a clock was set back.
+// Gap returns the length of a pause, rounded down, in at most two units: "+2h 15m". Below five minutes it returns "".
+// It also returns "" for an impossible value, for example a negative one after the clock was set back.
 func Gap(seconds float64) string {
 	if !(seconds >= minGap) || seconds > math.MaxInt64/2 { // !(≥) is true for NaN, < is not
 		return ""
@@ -45,7 +45,7 @@ func units(s, large int64, largeName string, small int64, smallName string) stri
 	return text + " " + strconv.FormatInt(s%large/small, 10) + smallName
 }
 
-// GapMarker returns the comment that tells the model of a gap, including its line end. If Gap returns "", it is empty.
+// GapMarker returns the comment that tells the model of a pause, with a line end, or "" if Gap returns "".
 func GapMarker(seconds float64) string {
 	gap := Gap(seconds)
 	if gap == "" {

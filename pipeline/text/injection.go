@@ -12,8 +12,8 @@ var (
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
 
-// HasInjection reports whether a harness or plugin seems to have written a part of text. A directive of this program
-// counts here, but StripInjections does not remove it.
+// HasInjection reports whether a text probably has a part from a harness or a plugin. Unlike StripInjections, it also
+// knows this program's own directive.
 func HasInjection(text string) bool {
 	for _, m := range []string{initiatorComment, ourDirectiveOpens, orchestratorOpens} {
 		if strings.Contains(text, m) {
@@ -28,8 +28,9 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections returns text, trimmed, without reminder blocks, initiator comments, orchestrator directives with
-// their lists, and the first paragraph of each of the paragraphMarkers. A text without injection does not change.
+// StripInjections removes what harnesses and plugins have added to a text: reminder blocks, initiator comments,
+// orchestrator directives with their lists, and paragraphs that begin with one of the paragraphMarkers. It also trims
+// the text. A text without these does not change.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
@@ -37,14 +38,14 @@ func StripInjections(text string) string {
 	return trimJS(strip(text).text)
 }
 
-// A Piece is a part of a text. Injected means that a harness or a plugin seems to have written it.
+// A Piece is a part of a text. Injected means that a harness or a plugin has probably written it.
 type Piece struct {
 	Text     string
 	Injected bool
 }
 
-// Pieces divides a text into the parts that StripInjections keeps and the parts that it removes. If IsInjectedOnly is
-// true for the kept parts, Pieces returns the whole text as one injected piece.
+// Pieces divides a text into the parts that StripInjections keeps and those that it removes. If the kept parts together
+// are injected (IsInjectedOnly), Pieces returns the whole text as one injected piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -72,8 +73,7 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is the part of a text that is left after removals. at holds, for each byte
-// of that part, its place in the whole text.
+// A remainder is the part of a text that is left after removals. at holds the place of each byte in the whole text.
 type remainder struct {
 	text string
 	at   []int
@@ -130,7 +130,7 @@ func directiveLen(s string) int {
 		if at == nil {
 			return len(s)
 		}
-		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // all empty lines together, so that no line is read twice
+		next := strings.TrimLeft(s[end+at[1]:], "\t\n\f\r ") // skips all empty lines at once, so that no line is read twice
 		if !listItem.MatchString(next) {
 			return end + at[0]
 		}
@@ -145,8 +145,8 @@ func paragraphLen(s string) int {
 	return len(s)
 }
 
-// IsInjectedOnly reports whether the whole text is the initiator comment or one
-// reminder block, or starts with an injected directive or warning.
+// IsInjectedOnly reports whether the whole text is the initiator comment or one reminder block, or begins with an
+// injected directive or warning.
 func IsInjectedOnly(text string) bool {
 	text = trimJS(text)
 	if text == initiatorComment {
@@ -157,7 +157,7 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// The first match ends at the first closing tag, so other text between two blocks is not part of it.
+	// The match ends at the first closing tag. If other text is between two blocks, the match is shorter than the text.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

@@ -16,7 +16,7 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases stay in the text. They prevent that a shorter phrase is found inside them.
+	// kept phrases are not changed, and no shorter phrase is found inside them.
 	kept
 	filler
 	pleasantry
@@ -65,8 +65,8 @@ type found struct {
 	start, end int
 }
 
-// An edit appends the replacement of a phrase to out, and may remove blanks and punctuation there. It returns how far
-// it has read in the source, or 0 if the phrase stays.
+// An edit replaces a phrase: it appends the replacement to out, and may remove blanks and punctuation from the end of
+// out. It returns the index in the source after the replaced part, or 0 if the phrase stays.
 type edit func(out []byte, f found) ([]byte, int)
 
 func (l *lexicon) rewrite(s string, edit edit) string {
@@ -108,7 +108,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// A larger token would lose its meaning without the phrase: just-in-time, very.js, -a, <a href>, `x`.a.
+// isPartOfToken reports whether s[start:end] is part of a longer token, which would lose its meaning without it:
+// just-in-time, very.js, -a, <a href>, `x`.a.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// hole replaces a protected region while the text is edited. The byte is invalid in UTF-8, so no content contains it,
-// and it never becomes part of a word.
+// hole replaces a protected region while Compress edits the text. This byte is invalid in UTF-8, so the text does not
+// contain it, and it is never part of a word.
 const hole = '\xFF'
 
-// Edits must not reorder or remove holes. The regions are in the order of their holes.
+// A guarded text has holes in place of its regions, in the same order. Edits must not reorder or remove holes.
 type guarded struct {
 	text    string
 	regions []string
@@ -34,8 +34,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// Spans must be in order and must not overlap. If a span contains holes, their
-// regions become part of the span's region.
+// guard replaces spans of the text with holes. The spans must be in order and must not overlap. If a span contains
+// holes, the new region contains their regions.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return
@@ -76,7 +76,7 @@ func fill(text string, regions []string) string {
 	return b.String()
 }
 
-// A fence that is not closed reaches to the end of the text, as in Markdown.
+// fences returns the spans of code fences. A fence that is not closed ends at the end of the text, as in Markdown.
 func fences(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -183,7 +183,7 @@ func paths(s string) [][]int {
 
 func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
 
-// A commit id has 7 to 40 hex digits, and no letter or digit directly before or after.
+// hashes returns the spans of commit ids: 7 to 40 hex digits, without a letter or digit directly before or after.
 func hashes(s string) [][]int {
 	var spans [][]int
 	for i := 0; i < len(s); {

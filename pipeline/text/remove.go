@@ -14,8 +14,9 @@ const (
 	framers = openers + ":-–—+>#"
 )
 
-// "this, please." becomes "this.", and "well; clearly, it" becomes "well; it". Lines are never joined. A word stays
-// if it is emphasised, quoted or negated, or, unless it is a courtesy such as "Sure!", a whole sentence.
+// remove removes a word with its punctuation: "this, please." becomes "this.", and "well; clearly, it" becomes "well;
+// it". It never joins lines. It keeps a word that is emphasised, quoted or negated. A word that is a whole sentence
+// also stays, except a courtesy such as "Sure!".
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)
@@ -49,7 +50,8 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// The result is 0 at the end of the line, and '|' at the end of a table cell.
+// follows returns the character after the phrase and its blanks. It returns 0 at the end of a line, and '|' at the end
+// of a table cell.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {

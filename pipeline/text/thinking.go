@@ -5,6 +5,6 @@ import "regexp"
 // Either closing tag matches either opening tag, because models mix the two.
 var inlineThinking = regexp.MustCompile(`(?s)<(?:thinking|think)>.*?</(?:thinking|think)>` + jsSpace + `*`)
 
-// StripInlineThinking returns text without the thinking that a model wrote into its answer between <thinking> or
-// <think> tags. It also removes the white space after the thinking. An unclosed tag stays.
+// StripInlineThinking removes the thinking that a model wrote between <thinking> or <think> tags, and the white space
+// after it. If a tag is not closed, the text does not change.
 func StripInlineThinking(text string) string { return inlineThinking.ReplaceAllLiteralString(text, "") }

@@ -17,15 +17,15 @@ const (
 	todoCancelled = "cancelled"
 )
 
-// A Todo is an item of the agent's list. The stored order of the fields is a part of TodoCallID.
+// A Todo is an item of the model's todo list. TodoCallID depends on the order of the fields.
 type Todo struct {
 	Content  string `json:"content"`
 	Status   string `json:"status"`
 	Priority string `json:"priority"`
 }
 
-// ParseTodos returns the list of a call of todowrite. input is the call's raw input. If one item is not a todo,
-// ParseTodos returns false, because the last complete list is better than a part of a new list.
+// ParseTodos returns the list of a call of todowrite, whose raw input is input. If one item is invalid, it returns
+// false: the caller then uses the last complete list.
 func ParseTodos(input json.Value) ([]Todo, bool) {
 	var call struct {
 		Todos json.Value `json:"todos"`
@@ -105,8 +105,8 @@ type TodoPart struct {
 	Title  string
 }
 
-// NewTodoPart returns the part for a state that StateJSON wrote. It returns false if the state is unreadable, or has no
-// open todos.
+// NewTodoPart returns the part for a state that StateJSON has written. It returns false if it cannot read the state, or
+// if no todo is open.
 func NewTodoPart(state []byte) (TodoPart, bool) {
 	todos, ok := parseTodoList(json.Value(state))
 	if !ok || len(todos) == 0 || AllDone(todos) {

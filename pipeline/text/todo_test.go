@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The rows are reference vectors. The third id was computed with JSON.stringify and SHA-256 in Node.
+// The rows are reference vectors. The third id was computed in Node, with JSON.stringify and SHA-256.
 func TestTodoCallID(t *testing.T) {
 	for state, want := range map[string]string{
 		`[{"content":"A","status":"pending","priority":"high"}]`:                                                                "mc_synthetic_todo_37d24e27536fff53",

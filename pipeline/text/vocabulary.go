@@ -2,7 +2,7 @@ package text
 
 import "regexp"
 
-// Plugins write the words in this file into conversations. A plugin uses the same words in every harness.
+// Plugins write these words into conversations. A plugin uses the same words in every harness.
 
 const (
 	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"
@@ -10,7 +10,7 @@ const (
 	ourDirectiveOpens = "[SYSTEM DIRECTIVE: MAGIC-CONTEXT"
 )
 
-// paragraphMarkers open a paragraph that a plugin has put into a message.
+// A paragraph that begins with one of the paragraphMarkers was added by a plugin.
 var paragraphMarkers = []string{
 	"[Category+Skill Reminder]",
 	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",

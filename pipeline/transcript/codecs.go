@@ -34,8 +34,8 @@ func CheckSize(earlier int, messages []json.Value) error {
 	return nil
 }
 
-// The lists are a message's parts, content or results. Lists that are certainly within schema.MaxParts count as
-// empty. A step holds an answer, which is a message, too.
+// longestList returns the length of the longest list in a message: its parts, content or results. It returns 0 if no
+// list can exceed schema.MaxParts. isStep means that raw contains an answer, which is a message, too.
 func longestList(raw json.Value, isStep bool) (most int) {
 	if len(raw) < 2*schema.MaxParts { // a list needs two bytes for each element
 		return 0

@@ -4,11 +4,11 @@ import "github.com/magicctx/magicctx-host/internal/json"
 
 type Event struct {
 	Kind EventKind
-	// Session is the session that the event names, empty if it names none.
+	// Session is the session in the event, or "".
 	Session string
 	// Title is the new title of a session.
 	Title string
-	// Message is the answer that changed. It has no parts. If the message was removed, it has a key only.
+	// Message is the changed answer, without its parts. If it was removed, Message has only a key.
 	Message Message
 	// Error is the harness's report of a failed request.
 	Error json.Value
@@ -27,7 +27,7 @@ const (
 	SessionDeleted
 	// MessageRemoved: the harness has deleted a message.
 	MessageRemoved
-	// MessageChanged: a message is new or has changed. The host uses the changes of answers.
+	// MessageChanged: a message is new or has changed. The host uses only changes of answers.
 	MessageChanged
 	// RequestFailed: a request failed, and no answer reports the failure.
 	RequestFailed

@@ -9,15 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Claude Code and Codex are sources of the index, but no harnesses, because no shim runs in them.
-// internal/rawhistory turns their session logs into steps of Pi.
+// The index also contains sessions of Claude Code and Codex, although no shim runs in them. internal/rawhistory turns
+// their session logs into steps of Pi.
 const (
 	ClaudeCode schema.Harness = "claude-code"
 	Codex      schema.Harness = "codex"
 )
 
-// A logCodec reads steps made from a session log. Its vocabulary, the texts of others in prompts, and the exit status
-// of commands differ from Pi's.
+// A logCodec reads steps that were made from a session log. It differs from Pi in its vocabulary, in text in prompts
+// that the user has not written, and in the exit status of commands.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary
@@ -52,22 +52,22 @@ func (c logCodec) Decode(raw json.Value) Message {
 }
 
 var (
-	// Claude Code stores slashCommand in place of a command that the user has typed.
+	// If the user types a command, Claude Code stores a text of this form.
 	slashCommand = regexp.MustCompile(`(?s)^\s*(?:<command-message>.*?</command-message>\s*)?<command-name>(/?[^<\s]+)</command-name>.*<command-args>(.*)</command-args>\s*$`)
-	// injectedPrompt begins a text that a program has put among the user's words. Nearly all are elements with
-	// a compound name, for example <environment_context>.
+	// injectedPrompt matches the beginning of a text that a program has added to the user's prompt. Nearly all are
+	// elements with a compound name, for example <environment_context>.
 	injectedPrompt = regexp.MustCompile(`^\s*(?i:<[a-z]+[-_][a-z_-]+[\s>]|<skill>|<channel |Caveat: The messages below|\[Request interrupted by user|# AGENTS\.md instructions|Stop hook feedback:|Base directory for this skill:|This session is being continued from a previous)`)
 )
 
-// The context of an editor precedes the user's words in the same text.
+// An editor puts its context before the user's words in the same text.
 const (
 	codexContext  = "# Context from my IDE setup:"
 	codexMentions = "# Files mentioned by the user:"
 	codexRequest  = "## My request for Codex:"
 )
 
-// An editor may put a context before the user's words. The content of files in the context may contain the marker
-// that ends it, so the last marker counts.
+// readLogPrompt finds the user's words in a prompt. An editor may put context before them, with the content of files. A
+// file may contain the marker that ends the context, so the words begin after the last marker.
 func readLogPrompt(p *Part) {
 	if m := slashCommand.FindStringSubmatch(p.Text); m != nil && strings.TrimSpace(m[2]) != "" {
 		p.Typed = m[1] + " " + strings.TrimSpace(m[2])

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Claude Code and Codex store the words of others among the user's. A prompt that only mentions such words counts as
+// Claude Code and Codex store texts of programs in the user's messages. But a prompt that only mentions such a text is
 // the user's.
 func TestOriginsInSessionLogs(t *testing.T) {
 	for text, want := range map[string]string{

@@ -14,34 +14,33 @@ const (
 )
 
 type Message struct {
-	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which passes through
-	// untouched.
+	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which is sent unchanged.
 	Key  string
 	Role Role
 	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session keeps Created.
 	Created, Completed int64
 	// KeyLasts means that the message keeps its key in a copy of the session.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or the model that is to answer a user message.
+	// Model is the model that wrote an assistant message, or the model that must answer a user message.
 	Model schema.Model
-	// Agent is the harness's agent that is to answer a user message. Each agent has its own system prompt and tools.
+	// Agent is the harness's agent that must answer a user message. Each agent has its own system prompt and tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
 	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary means that the harness made this message as a summary. As an answer, it has no Usage, because its
-	// prompt is the compaction's.
+	// Summary means that the harness made this message as a summary of the session. Usage is empty then, because it
+	// would report the prompt of the compaction.
 	Summary bool
-	// Stays means that the message is no part of the conversation: no head replaces it. An example is a changed
+	// Stays means that no head replaces the message, because it is no part of the conversation. An example is a changed
 	// instruction of OpenCode 2.
 	Stays bool
-	// Nameless means that the harness gives the message no id, so its key comes from the message before, and may
-	// change. An example is OpenCode 2's reminder at the step limit.
+	// Nameless means that the message has no id. Its key is made from the key of the message before, and may change. An
+	// example is OpenCode 2's reminder at the step limit.
 	Nameless bool
-	// Hidden means that the harness itself keeps the message from the provider.
+	// Hidden means that the harness itself does not send the message to the provider.
 	Hidden bool
-	// Usage is the provider's report for this step. It includes the size of the step's prompt.
+	// Usage is the provider's report for this step, with the size of its prompt.
 	Usage Usage
 	// Tools holds the tool switches of a user message, if it has any.
 	Tools map[string]bool
@@ -81,9 +80,9 @@ const (
 	File
 )
 
-// An Origin says who wrote a text or a result. Harnesses store the words of others in messages of the user: for
-// example, OpenCode stores the content of an attached file there, and Pi stores the output of a command. The zero
-// value is FromHarness, so that no text counts as the user's by mistake.
+// An Origin says who wrote a text or a result. A message of the user can contain text from elsewhere: for example, the
+// content of an attached file in OpenCode, or the output of a command in Pi. The zero value is FromHarness, so that no
+// text is attributed to the user by mistake.
 type Origin uint8
 
 const (
@@ -137,36 +136,34 @@ type Part struct {
 	ID     string
 	Kind   Kind
 	Origin Origin
-	// Attached is the number of bytes at the start of a user's text that come from
-	// attached files, because the harness puts these into the same text.
+	// Attached is the number of bytes at the start of a user's text that come from attached files. The harness puts
+	// them before the user's words.
 	Attached int
 	// Typed is the line that the user typed, for example "/review main", if the harness has replaced it with the
-	// command's text (its template). Then Text holds no words of the user.
+	// command's template. Text is this template, and holds no words of the user.
 	Typed string
 	// Path leads to the part.
 	Path string
 
 	// Text is the content of a text or reasoning part, or the result of a tool arc.
 	Text string
-	// TextPath leads to the string from which Text was read. It is empty without such a string, for example for a
-	// tool without a result.
+	// TextPath is the path of the string from which Text was read. It is "" if there is no such string, for example for
+	// a tool without a result.
 	TextPath string
-	// Replaced means that the harness sends its own sentence, Text, in place of a tool's result. TextPath is then
-	// empty, because a patch of the result would never reach the provider. Original is the result, if the harness
-	// still has it.
+	// Replaced means that the harness sends a sentence of its own, Text, in place of a tool's result. TextPath is "",
+	// because the provider would not see a patch of the result. Original is the result, if the harness still has it.
 	Replaced bool
 	Original string
-	// Hidden means that the harness keeps the part from the provider.
+	// Hidden means that the harness does not send the part to the provider.
 	Hidden bool
-	// Compacts means that the harness or a compaction marker has added the part, so
-	// that the array can begin with its message.
+	// Compacts means that a compaction or a compaction marker has added the part, so the array begins with this
+	// message.
 	Compacts bool
-	// StartsStep marks the beginning of an answer. A message with two such parts reaches the provider as two
-	// assistant messages, with the first one's tool results between them.
+	// StartsStep marks the beginning of an answer. If a message has two such parts, the provider gets two assistant
+	// messages, with the first one's tool results between them.
 	StartsStep bool
 
-	// Signature is the provider's proof on a reasoning part, as raw metadata. A
-	// signed part reaches the wire byte-identical or not at all.
+	// Signature is the provider's proof of a reasoning part, as raw metadata. It must be sent unchanged or not at all.
 	Signature json.Value
 
 	// Name, CallID, Input and InputPath belong to a tool arc.
@@ -174,13 +171,11 @@ type Part struct {
 	CallID    string
 	Input     json.Value
 	InputPath string
-	// ResultPath leads to the result of a tool arc, if the result is outside the part. It is empty if the part holds
-	// the result, or if there is no result.
+	// ResultPath is the path of a tool's result if the result is outside the part, and otherwise "".
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
-	// Exited means that the arc is a command whose ExitStatus the harness's store knows. The messages of a shim may
-	// lack the status.
+	// Exited means that the arc is a command whose ExitStatus is known. Messages from a shim may lack the status.
 	Exited     bool
 	ExitStatus int
 	// Attachments holds the files of a tool result; empty if it has none.
@@ -205,15 +200,15 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations that make the result of p show only text, or nil if none would reach the
-	// provider.
+	// ResultText returns the operations that replace the result of p with text, or nil if the provider would not see
+	// it.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that append a finished call to an answer, or nil if the harness has no place for
-	// the call.
+	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
+	// such call.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value
-	// UsageValue returns a usage in the form that it has in an answer of the harness.
+	// UsageValue returns a usage in the harness's format.
 	UsageValue(u Usage) json.Value
 	// Vocabulary returns the names and habits of the harness.
 	Vocabulary() *Vocabulary

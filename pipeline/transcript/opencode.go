@@ -118,7 +118,8 @@ func (OpenCode) Decode(raw json.Value) Message {
 	return msg
 }
 
-// OpenCode puts the call that reads a file, and the file's content, in synthetic texts directly before the file.
+// nameFiles finds the texts of attached files. Directly before a file, OpenCode puts its content and the call that
+// reads it.
 func nameFiles(parts []Part) {
 	isFile := false
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -145,8 +146,8 @@ func finishOfOpenCode(reason string) Finish {
 	return EndsOtherwise
 }
 
-// OpenCode leaves out an answer with an error, unless the answer was aborted
-// and has any part besides reasoning and step marks.
+// hiddenByOpenCode reports whether OpenCode does not send an answer with an error. It sends an aborted answer that has
+// any part besides reasoning and step marks.
 func hiddenByOpenCode(msg *Message, err *ocError) bool {
 	if msg.Role != Assistant || err == nil {
 		return false
@@ -177,10 +178,10 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		case role == User && !p.Synthetic:
 			part.Origin = FromUser
 		}
-		// OpenCode checks `ignored` on user texts only. It leaves out empty texts of both roles.
+		// OpenCode checks `ignored` only on texts of the user. It does not send empty texts, whoever wrote them.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
-			// OpenCode re-creates its reminder texts with a new id on every pass.
+			// OpenCode makes its reminder texts anew for each request, with a new id.
 			part.ID = ""
 		}
 	case "reasoning":
@@ -193,7 +194,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		decodeOpenCodeTool(&part, &p, path)
 	case "file":
 		part.Kind, part.URL, part.Mime = File, p.URL, p.Mime
-		// OpenCode repeats the content of such a file in synthetic texts before it.
+		// For such a file, OpenCode sends only the content, in synthetic texts before the file.
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
@@ -205,8 +206,8 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	return part
 }
 
-// prunedOutput is the sentence that OpenCode sends for a tool output that it has pruned. It counts as content even if
-// the output was empty, because the bust after the pruning would otherwise look like a mistake of this program.
+// prunedOutput is the sentence that OpenCode sends in place of a pruned tool output. It is content even if the output
+// was empty: otherwise, the bust that follows would seem to have no cause.
 const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
@@ -262,7 +263,7 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 // (Copilot), reasoning_details (OpenRouter).
 var proofs = []string{"signature", "redacted", "encrypted", "itemid", "opaque", "details"}
 
-// isSigned looks for a proof in the namespaces of all providers.
+// isSigned looks for a proof in the metadata of all providers.
 func isSigned(metadata json.Value) bool {
 	if metadata == nil {
 		return false
@@ -295,7 +296,7 @@ func (OpenCode) TextPart(p Part, text string) json.Value {
 
 func (OpenCode) ResultText(p Part, text string) schema.Patch {
 	var patch schema.Patch
-	if p.TextPath != "" { // without a path, OpenCode shows its own sentence in place of the result
+	if p.TextPath != "" { // without a path, OpenCode sends its own sentence in place of the result
 		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(text)}}
 	}
 	if p.AttachmentsPath != "" {
@@ -304,7 +305,7 @@ func (OpenCode) ResultText(p Part, text string) schema.Patch {
 	return patch
 }
 
-// All times are 0, because the bytes must not depend on when the part was made.
+// AddCall sets all times to 0, because the bytes must not depend on the time of the call.
 func (OpenCode) AddCall(c SyntheticCall) schema.Patch {
 	type times struct {
 		Start int `json:"start"`

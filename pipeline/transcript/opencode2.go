@@ -8,11 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). A step is an answer together
-// with the results of its tool calls, which are separate messages without an id in
-// OpenCode's array. Every other message is a step alone. The shim joins the messages of a
-// step and separates them again, and adds facts that only OpenCode's store has: kinds,
-// times, usage.
+// OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). A step is an answer together with the results of its tool
+// calls. In OpenCode's array, the results are separate messages without an id. Every other message is also a step. The
+// shim joins the messages of a step, and separates them again. It also adds facts that only OpenCode's store has, for
+// example times and usage.
 type OpenCode2 struct{}
 
 var _ Codec = OpenCode2{}
@@ -25,8 +24,7 @@ type oc2Step struct {
 }
 
 type oc2Info struct {
-	// Type is the kind of the stored message, for example "user" or "synthetic". It is
-	// empty if the shim does not know the message.
+	// Type is the kind of the stored message, for example "user" or "synthetic", or "" if the shim does not know it.
 	Type       string  `json:"type"`
 	Created    float64 `json:"created"`
 	Completed  float64 `json:"completed"`
@@ -40,8 +38,7 @@ type oc2Info struct {
 	Tokens oc2Tokens `json:"tokens"`
 	// Typed is the index of the text that the user typed.
 	Typed *int `json:"typed"`
-	// Media maps the path of a file in the step to the beginning of its data URL. The
-	// shim leaves out the files' content.
+	// Media maps the path of a file in the step to the beginning of its data URL. The shim does not send the content.
 	Media map[string]string `json:"media"`
 }
 
@@ -73,7 +70,7 @@ type oc2Part struct {
 	ProviderExecuted bool       `json:"providerExecuted"`
 	ProviderMetadata json.Value `json:"providerMetadata"`
 	Result           oc2Result  `json:"result"`
-	// A file has its media type here in the betas, and below Media in the releases.
+	// In the betas, this is the media type of a file. In the releases, it is in Media.
 	MediaType string `json:"mediaType"`
 	Media     struct {
 		MediaType string `json:"mediaType"`
@@ -88,7 +85,7 @@ type oc2Result struct {
 	Value json.Value `json:"value"`
 }
 
-// The kinds of stored messages that OpenCode sends in the user's role.
+// These are the kinds of stored messages that OpenCode sends with the role user.
 const (
 	oc2User       = "user"
 	oc2Shell      = "shell"
@@ -118,10 +115,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// Here m is a system update, a change of the effort, a result without its call, a message of another plugin,
-		// OpenCode's own words at the step limit (in the model's role), or a role of a later OpenCode. No patch may
-		// change m. A system update is a changed instruction, which no summary repeats, so the update stays. The
-		// content does not include the key, because a fork has another key.
+		// Here m is for example a change of the effort, a result without its call, a message of another plugin, or
+		// OpenCode's reminder at the step limit, which has the role assistant. No patch may change m. If the role is
+		// system, m is a changed instruction. No summary repeats it, so no head may replace it. Raw does not include
+		// the key, because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
@@ -132,8 +129,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	return msg
 }
 
-// If the shim does not know the kind, the form of the message shows it: only a prompt has an object of metadata, and
-// OpenCode begins the other kinds with fixed words.
+// oc2KindOf returns the kind of a message in the user's role. If the shim does not know it, the form of the message
+// shows it: only a prompt has an object as metadata, and OpenCode begins the other kinds with fixed words.
 func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	if info.Type != "" || len(parts) == 0 {
 		return info.Type
@@ -149,7 +146,8 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// At most one text of a message in the user's role is the user's. Skills precede it, and attached files follow it.
+// nameOpenCode2Origins sets the origins of a user message's texts. At most one is the user's, after skills and before
+// files.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {
@@ -222,7 +220,7 @@ func decodeOpenCode2Part(path string, raw json.Value, info *oc2Info) Part {
 		p.Hidden = strings.TrimSpace(p.Text) == "" && p.Signature == nil
 		return p
 	case "tool-call":
-		if b.ProviderExecuted { // its result is in the answer, too, and the provider may have signed both
+		if b.ProviderExecuted { // the result is also in the answer, and the provider may have signed both
 			return other
 		}
 		p := Part{Kind: Tool, Path: path, Name: b.Name, CallID: b.ID, Input: b.Input, InputPath: path + "/input"}
@@ -257,8 +255,8 @@ func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
 	return results
 }
 
-// The provider gets a text unchanged, and any other value as JSON. If the form of the result is unknown, readOpenCode2
-// returns false.
+// readOpenCode2 reads a result. The provider gets a text unchanged, and any other value as JSON. If the form of the
+// result is unknown, it returns false.
 func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	r.callID, r.isError = p.ID, p.Result.Type == "error"
 	path := r.path + "/content/0/result/value"
@@ -290,7 +288,7 @@ func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 
 func (OpenCode2) TextPart(_ Part, text string) json.Value { return Pi{}.TextPart(Part{}, text) }
 
-// The text replaces all texts and files of the result. A failure stays a failure, in OpenCode's form.
+// ResultText replaces all texts and files of the result with text. A failed result stays failed.
 func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -310,7 +308,7 @@ func (OpenCode2) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: path, Value: json.Value(`{"type":"` + kind + `","value":` + string(json.Quote(text)) + `}`)}}
 }
 
-// OpenCode 2 has no tool for which the host makes up calls.
+// OpenCode 2 has no todo tool, so the host adds no calls.
 func (OpenCode2) AddCall(SyntheticCall) schema.Patch { return nil }
 
 func (OpenCode2) UsageValue(u Usage) json.Value { return OpenCode{}.UsageValue(u) }
@@ -326,7 +324,7 @@ type oc2Event struct {
 	Error   json.Value `json:"error"`
 }
 
-// The shim reduces OpenCode's events to the fields that the host uses.
+// Event reads an event of OpenCode, of which the shim sends only the fields that the host uses.
 func (OpenCode2) Event(raw json.Value) (Event, error) {
 	var e oc2Event
 	if err := json.Unmarshal(raw, &e); err != nil {

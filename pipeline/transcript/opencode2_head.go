@@ -21,7 +21,8 @@ type oc2HeadMessage struct {
 	Content []piHeadBlock `json:"content"`
 }
 
-// Head holds no breakpoint: OpenCode accepts only an instance of a class that no plugin can reach.
+// Head sets no breakpoint, because OpenCode 2 accepts a breakpoint only as an instance of a class that no plugin can
+// reach.
 func (OpenCode2) Head(h Head) []json.Value {
 	step := func(key, role, text string) oc2HeadStep {
 		return oc2HeadStep{ID: key, Info: oc2HeadInfo{Type: "synthetic"}, Message: oc2HeadMessage{ID: key, Role: role, Content: []piHeadBlock{{"text", text}}}}

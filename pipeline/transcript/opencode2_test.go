@@ -91,7 +91,8 @@ func TestOpenCode2Results(t *testing.T) {
 }
 
 func TestOpenCode2Messages(t *testing.T) {
-	// The key of such a message comes from the message before, so a fork has another key, but the same content.
+	// The harness makes the key of this message from the message before. So a fork has another key, but the same
+	// content.
 	other := func(raw string) []transcript.Part {
 		_, message, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"message":`)
 		return []transcript.Part{{Path: "/message", Raw: json.Value(message)}}

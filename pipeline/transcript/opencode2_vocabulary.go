@@ -1,7 +1,7 @@
 package transcript
 
-// openCode2Vocabulary is the vocabulary of OpenCode 2, which has no todo tool. A new date is a new message of
-// OpenCode and leaves the system prompt unchanged, so the host need not replace the date.
+// openCode2Vocabulary is the vocabulary of OpenCode 2. It has no todo tool. When the date changes, OpenCode 2 adds a
+// message and does not change the system prompt, so the host need not replace the date.
 var openCode2Vocabulary = Vocabulary{
 	Compaction: CompactionVocabulary{LeastKept: 2000, MostKept: 15_000},
 	Tools: withPluginTools(map[string]ToolClass{

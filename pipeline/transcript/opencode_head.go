@@ -21,7 +21,7 @@ type ocHeadTime struct {
 	Completed int `json:"completed,omitzero"`
 }
 
-// OpenCode would count user texts that are not synthetic as a second prompt, and never give a new session its title.
+// The host's texts are synthetic. Otherwise OpenCode would count a second prompt, and never give the session a title.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`

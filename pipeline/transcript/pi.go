@@ -9,8 +9,8 @@ import (
 )
 
 // Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer together with the tool results
-// directly after it, which are separate messages in Pi's array. Every other message is a step alone. The shim joins
-// the messages of a step and separates them again, because the host expects a call and its result in one message.
+// directly after it, which are separate messages in Pi's array. Every other message is also a step. The shim joins the
+// messages of a step, and separates them again, because the host expects a call and its result in one message.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -42,7 +42,7 @@ type piMessage struct {
 	FullOutputPath     string     `json:"fullOutputPath"`
 	ExcludeFromContext bool       `json:"excludeFromContext"`
 
-	// Summary is the text in a message that summarises a compaction or a branch.
+	// Summary is the text of a message that summarises the session or a branch.
 	Summary string `json:"summary"`
 }
 
@@ -105,7 +105,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		// The summary of a branch summarises messages of another branch.
 		msg.Summary = m.Role == "compactionSummary"
 		if m.Role == "branchSummary" {
-			msg.Created = 0 // after a restart, Pi gives this message another time, too
+			msg.Created = 0 // after a restart, Pi gives this message another time
 		}
 		msg.Parts = []Part{{Kind: Text, Origin: FromAgent, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
 		if strings.TrimSpace(m.Summary) == "" { // Pi still sends its own sentence around the empty summary
@@ -118,15 +118,15 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// Here m is a result without an answer before it, or a role of a later Pi. No patch may change m.
+		// Here m is a result without an answer before it, or has a role of a later Pi. No patch may change m.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
 }
 
 // attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each into an element, for
-// example `<file name="/a.go">`, and does not escape the content, so a file may contain an end tag. So only the last
-// end tag certainly ends the files and skills. Piped input is before files.
+// example `<file name="/a.go">`. It does not escape the content, so a file may contain an end tag. Only the last end
+// tag certainly ends the files and skills. Piped input comes before files.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")
@@ -145,8 +145,8 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi leaves a failed answer out of the request, but would send the results of its calls, which the provider
-	// would refuse. So the shim leaves these results out, too.
+	// Pi does not send a failed answer, but would send the results of its calls, which the provider would refuse. So
+	// the shim does not send these results either.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)
@@ -213,7 +213,7 @@ func decodePiBlock(path string, raw json.Value) Part {
 		if isPiProof(b.ThinkingSignature) {
 			p.Signature = b.ThinkingSignature
 		}
-		if b.Redacted { // this text is Pi's own, and no provider sees it
+		if b.Redacted { // Pi has written this text itself, and no provider sees it
 			p.Text, p.TextPath = "", ""
 		}
 		p.Hidden = strings.TrimSpace(p.Text) == "" && p.Signature == nil
@@ -234,7 +234,8 @@ func isPiProof(signature json.Value) bool {
 	return len(signature) > 0 && signature.Kind() != 'n' && string(signature) != `""`
 }
 
-// Pi sends a command of the user (`!`) and its output in one text. Only the output can be tagged and dropped.
+// decodePiCommand reads a command that the user has run with `!`. Pi sends the command and its output in one text. Only
+// the output can be tagged and dropped.
 func decodePiCommand(m *piMessage) []Part {
 	command, _ := json.Marshal(struct { // valid raw values and strings always encode
 		Command        string     `json:"command"`
@@ -261,8 +262,8 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 	return results, last
 }
 
-// Pi stores the status of a failed command only at the end of its output: "Command exited with code 2". Any
-// other end means that the command was stopped.
+// exitOfPi returns the exit status of a command. Pi stores the status of a failed command only at the end of its
+// output: "Command exited with code 2". Without this text, the command was stopped.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0
@@ -283,7 +284,7 @@ func (Pi) TextPart(_ Part, text string) json.Value {
 	return v
 }
 
-// The text replaces the whole content of the result: all its texts and images.
+// ResultText replaces all texts and images of the result with text.
 func (c Pi) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -292,7 +293,7 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// Pi has no tool for which the host makes up calls.
+// Pi has no todo tool, so the host adds no calls.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
 func (Pi) UsageValue(u Usage) json.Value {
@@ -315,7 +316,7 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// The shim reduces Pi's events to the fields that the host uses. The message of a message_end has no content.
+// Event reads an event of Pi, of which the shim sends only the fields that the host uses. A message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

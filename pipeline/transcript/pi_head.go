@@ -22,8 +22,8 @@ type piHeadBlock struct {
 	Text string `json:"text"`
 }
 
-// All times are 0, because they reach no provider. Pi's shim sets the breakpoint in the
-// finished request, after the acknowledgement.
+// Head sets all times to 0, because no provider sees them. Pi's shim sets the breakpoint in the finished request, after
+// the acknowledgement.
 func (c Pi) Head(h Head) []json.Value {
 	step := func(key, role, text string) piHeadStep {
 		return piHeadStep{key, piHeadMessage{Role: role, Content: []piHeadBlock{{"text", text}}}}

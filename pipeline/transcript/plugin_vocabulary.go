@@ -6,8 +6,7 @@ const ExpandTool = "ctx_expand"
 
 const SearchTool = "ctx_search"
 
-// MemoryTool is the tool with which the model stores facts about the project. NoteTool is the tool with which it notes
-// work for later.
+// With MemoryTool, the model stores facts about the project. With NoteTool, it stores notes about work for later.
 const (
 	MemoryTool = "ctx_memory"
 	NoteTool   = "ctx_note"

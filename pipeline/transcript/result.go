@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// In some harnesses, the result of a tool call is a separate message.
+// A toolResult is the result of a tool call that is a separate message of the harness.
 type toolResult struct {
 	raw          json.Value
 	path, callID string
@@ -22,9 +22,9 @@ type toolResult struct {
 	isUnreadable bool
 }
 
-// The content is a string, or a list of texts and files. Texts are joined with line breaks, as the harness does. If
-// the shim has left out the content of a file, media holds the beginning of its URL, by the file's place in the
-// message. If the content cannot be read, readContent returns false.
+// readContent reads a string, or a list of texts and files. It joins texts with line breaks, as the harness does. If
+// the shim does not send the content of a file, media has the beginning of the file's URL, by its place in the message.
+// If the content has another form, readContent returns false.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path
@@ -61,8 +61,8 @@ func (r *toolResult) readContent(path string, content json.Value, media map[stri
 	return true
 }
 
-// A result without a call becomes a part of the kind Other. A provider may give the same id to two calls of one answer, so each
-// result is attached to one call only.
+// attach adds results to their calls. A result without a call becomes a part of the kind Other. A provider may give two
+// calls of one answer the same id, so each result is attached to only one call.
 func attach(parts []Part, results []toolResult) []Part {
 	for i := range parts {
 		switch p := &parts[i]; p.Kind {

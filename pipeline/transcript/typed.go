@@ -6,14 +6,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// WithTyped returns a codec that sets Part.Typed from lines: the typed lines by message key. The messages lack these
-// lines.
+// WithTyped returns a codec that sets Part.Typed from lines, by message key. The messages themselves do not contain the
+// typed lines.
 func WithTyped(c Codec, lines map[string]string) Codec {
 	if len(lines) == 0 {
 		return c
 	}
 	if known, ok := c.(typedCodec); ok {
-		all := maps.Clone(known.lines) // a decoder in another goroutine may still read it
+		all := maps.Clone(known.lines) // a decoder in another goroutine may still read the old map
 		maps.Copy(all, lines)
 		return typedCodec{known.Codec, all}
 	}
@@ -25,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// In a message made from a command, the first text with the user's origin is the command's template. The other texts
-// belong to attached files.
+// Decode sets Typed of the first text of the user. If the message was made from a command, this text is the command's
+// template. All other texts belong to attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]

@@ -42,7 +42,7 @@ func TestToolsOfOpenCode(t *testing.T) {
 	}
 }
 
-// For example, Pi's has none from version 0.87 on.
+// For example, Pi's system prompt has no date from version 0.87 on.
 func TestSystemPromptWithoutADate(t *testing.T) {
 	const prompt = "You are.\nCurrent date: 2026-11-22\n"
 	var v transcript.SystemVocabulary

@@ -36,7 +36,7 @@ func weaknesses(text string) (all []Weakness, err error) {
 	return all, nil
 }
 
-// versions maps a module to its version. The result has one line per weakness.
+// of returns one line for each weakness of a module. versions maps modules to their versions.
 func of(versions map[string]string, all []Weakness) (found []string) {
 	for _, w := range all {
 		version, isUsed := versions[w.Module]
@@ -47,8 +47,8 @@ func of(versions map[string]string, all []Weakness) (found []string) {
 	return found
 }
 
-// Modules returns the known weaknesses of the modules that the go.mod in dir names, one per line. A tidy go.mod
-// names every module from which a package comes, with the version that is built.
+// Modules returns one line for each known weakness of the modules in dir/go.mod. A tidy go.mod contains every module
+// that the build uses, with its version.
 func Modules(dir string) ([]string, error) {
 	path := filepath.Join(dir, "go.mod")
 	raw, err := os.ReadFile(path)
@@ -66,7 +66,7 @@ func Modules(dir string) ([]string, error) {
 	return compare(versions)
 }
 
-// Go returns the known weaknesses of the installed Go, one per line.
+// Go returns one line for each known weakness of the installed Go.
 func Go() ([]string, error) {
 	version, err := exec.Command("go", "env", "GOVERSION").Output()
 	if err != nil {

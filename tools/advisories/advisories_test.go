@@ -2,7 +2,7 @@ package advisories
 
 import "testing"
 
-// The bug: for months, the tools ran with a go-git that had nine weaknesses.
+// The bug: for months, the tools used a go-git with nine known weaknesses.
 func TestNoModuleHasAKnownWeakness(t *testing.T) {
 	for _, dir := range []string{"../..", ".."} {
 		found, err := Modules(dir)

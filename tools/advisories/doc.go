@@ -1,5 +1,5 @@
-// Package advisories compares the modules of this repository with a list of known weaknesses. It needs no
-// network, so `task test` and `task release` can always use it. `task vuln` asks the online database.
+// Package advisories compares the modules of this repository with a list of known weaknesses. It needs no network, so
+// `task test` and `task release` can use it. `task vuln` asks the online database instead.
 //
 // It may import nothing of this repository.
 package advisories

@@ -45,7 +45,7 @@ func (b builder) archive(p platform, manual map[string][]byte) (name string, con
 	return folder + ".tar.gz", out.Bytes(), err
 }
 
-// All files in an archive have this time, so that the same files give the same bytes.
+// All files in an archive have this time, so equal files give equal archives.
 var modified = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func mode(name string) int64 {

@@ -12,7 +12,7 @@ import (
 
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)`)
 
-// Each copy of the program must come with the licence texts of Go and of all its modules.
+// The program must be shipped with the licences of Go and of all its modules.
 func (b builder) notices(p platform) ([]byte, error) {
 	root, err := b.run(b.env(p), "go", "env", "GOROOT")
 	if err != nil {
@@ -57,7 +57,7 @@ var embedded = [...][2]string{
 	{"the table of words", "internal/search/words/LICENSE.words"},
 }
 
-// of is, for example, "linux/amd64". The npm packages contain the notices, too (packaging/pack.mjs).
+// of is a platform, for example "linux/amd64". packaging/pack.mjs puts the notices into the npm packages.
 func printNotices(repository, of string) error {
 	goos, arch, isPlatform := strings.Cut(of, "/")
 	if !isPlatform {

@@ -129,18 +129,18 @@ func (b builder) build(p platform) (string, error) {
 	if p.os == "windows" {
 		path += ".exe"
 	}
-	// The Taskfile and packaging/pack.mjs have the same flags, so all three share the build cache.
+	// The flags are the same as in the Taskfile and in packaging/pack.mjs, so the build cache is shared.
 	_, err := b.run(b.env(p), "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false",
 		"-ldflags", "-s -w -X "+module+"/rpc.Version="+b.version, "-o", path, "./cmd/"+program)
 	return path, err
 }
 
-// The settings do not depend on the machine: no C, and the oldest processors of each kind.
+// The build must not depend on the machine: no C, and the oldest processors of each architecture.
 func (b builder) env(p platform) []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOOS="+p.os, "GOARCH="+p.arch)
 }
 
-// manual returns the files that the program writes about itself, by their names in the archive.
+// manual returns the files that the program itself writes, such as the manual page, by their names in the archive.
 func (b builder) manual() (map[string][]byte, error) {
 	path, err := b.build(platform{runtime.GOOS, runtime.GOARCH})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// The archive holds everything that has to come with the program, and the program in it runs.
+// The archive must contain all files that are shipped with the program, and the program in it must run.
 func TestReleaseIsComplete(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the archive is a zip there")

@@ -1,2 +1,2 @@
-// Package taskfile tests the Taskfile: its commands must work on a machine that has only Go.
+// Package taskfile tests that the Taskfile works on a machine that has only Go.
 package taskfile

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// If a person types only `task`, the tasks are listed. The program task need not be on the PATH.
+// `task` without a name must list the tasks, even if task itself is not on the PATH.
 func TestBareTaskListsTheTasks(t *testing.T) {
 	goProgram, err := exec.LookPath("go")
 	if err != nil {

@@ -1,8 +1,8 @@
 /**
- * Measures how long OpenCode's user waits for the hook. It calls the hook of the built bundle as OpenCode does, with
- * the real bridge and the real host behind it. Before each call it reads the array again and pauses for 0, 5 or 100 ms,
- * so that the processes fall asleep. It never forces a garbage collection. JSON.stringify of the same array, measured
- * in the same rounds, shows how fast the machine is at that moment.
+ * Measures how long a user of OpenCode waits for the hook that magicctx runs before each model request. The benchmark
+ * calls the hook of the built bundle, with a real bridge and a real host. Before each call, it parses the array again
+ * and sleeps for 0, 5 or 100 ms, because processes that sleep are slow to wake up. In the same rounds, it measures
+ * JSON.stringify of the same array, to show how fast the machine is. It never forces a garbage collection.
  *
  *   npm run bench:hook                      100, 1,000 and 5,000 messages
  *   npm run bench:hook -- 1000              only 1,000 messages
@@ -29,7 +29,7 @@ const pauses = flags.pauses.split(",").map(Number)
 const rounds = Number(flags.rounds)
 const resyncs = 5
 
-/** If this variable is set when the engine starts, the engine reports its garbage collections on stderr. */
+/** If this variable is set when Bun starts, Bun reports its garbage collections on stderr. */
 const logsCollections = "BUN_JSC_logGC"
 if (!process.env[logsCollections]) {
   const file = join(mkdtempSync(join(tmpdir(), "magicctx-bench-")), "gc.log")
@@ -40,7 +40,7 @@ if (!process.env[logsCollections]) {
   process.exit(status ?? 1)
 }
 
-/** Stderr, opened to be read. */
+/** Stderr is the file of the engine's log. Here it is opened again, to be read. */
 const collections = openSync("/dev/stderr", "r")
 
 function text(file: number, from: number): string {
@@ -67,9 +67,9 @@ interface Sample {
   ms: number
   /** How long the garbage collector stopped the program. The field ms includes this time. */
   gc: number
-  /** How long this thread worked. Other programs hardly change this time. */
+  /** The CPU time of this thread. Load from other programs hardly changes it. */
   onCore: number
-  /** Whether this thread spent much of the time waiting for a core, because other programs use the machine. */
+  /** True if this thread waited for a core during more than disturbedShare of the call, because other programs ran. */
   isDisturbed: boolean
 }
 
@@ -77,7 +77,7 @@ const disturbedShare = 0.1
 const schedstat = "/proc/thread-self/schedstat"
 const tellsWaits = existsSync(schedstat)
 
-/** How long this thread has worked and has waited for a core so far, in ms; 0 if the system does not report it. */
+/** This thread's CPU time and its time of waiting for a core so far, in ms; 0 if the system does not report them. */
 function scheduled(): { onCore: number; waited: number } {
   const [onCore, waited] = tellsWaits ? readFileSync(schedstat, "utf8").split(" ").map((ns) => Number(ns) / 1e6) : []
   return { onCore: onCore ?? 0, waited: waited ?? 0 }
@@ -100,7 +100,7 @@ interface Running extends Version {
 
 let loads = 0
 
-/** Loads a copy of a version's bundle. Its host keeps its data in dir. */
+/** Loads a new copy of a version's bundle. The version's host stores its data in dir. */
 async function load(version: Version, dir: string): Promise<Running> {
   mkdirSync(join(dir, "run"), { recursive: true, mode: 0o700 })
   Object.assign(process.env, {
@@ -108,7 +108,7 @@ async function load(version: Version, dir: string): Promise<Running> {
   })
   mkdirSync(join(dir, "magicctx"), { recursive: true })
   writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
-  // Without this, all bundles in this process would share one host. Each version needs its own host.
+  // All bundles of a process share the host that is stored under this symbol, but each version needs its own host.
   delete (globalThis as Record<symbol, unknown>)[Symbol.for(`magicctx.host/${ProtocolMajor}`)]
   const { default: plugin } = await import(`${join(version.root, "adapters/opencode-shim/dist/index.js")}?${++loads}`)
   const nothing = async () => ({ data: {} })
@@ -122,7 +122,7 @@ async function load(version: Version, dir: string): Promise<Running> {
   return { ...version, dir, hooks }
 }
 
-/** Runs a pass over messages, and makes sure that the host has answered it. */
+/** Runs and times one pass. Throws if the last message is unchanged, for example because the host did not answer. */
 async function pass({ hooks, name }: Running, messages: Message[]): Promise<Sample> {
   const before = JSON.stringify(messages.at(-1))
   const sample = await timed(() => hooks["experimental.chat.messages.transform"]!({}, { messages }))
@@ -135,7 +135,7 @@ interface Kinds<T> {
   step: T
   /** A pass over the same array as the previous pass. */
   nothingNew: T
-  /** A call of the hook that gives the host nothing to do, because the text needs no change. */
+  /** A call of the hook for a finished text of the model. The host does not change this text. */
   call: T
 }
 
@@ -145,10 +145,7 @@ interface Figures extends Kinds<Quantiles> {
   version: string
   /** JSON.stringify of the same array, in ms. */
   stringify: Quantiles
-  /**
-   * The median time of the passes divided by that of JSON.stringify. If there are enough undisturbed samples, both
-   * medians use only those.
-   */
+  /** The median of `step` divided by the median of `stringify`. `best` chooses the samples of both medians. */
   ratio: number
   ratioNothingNew: number
 }
@@ -156,13 +153,13 @@ interface Figures extends Kinds<Quantiles> {
 interface Quantiles {
   p50: number
   p95: number
-  /** The mean of the samples. */
+  /** The mean of `gc` in the samples. */
   gc: number
-  /** The median of the time that this thread worked. */
+  /** The median CPU time of this thread. */
   onCore: number
   samples: number
   undisturbed: number
-  /** The figures of the undisturbed samples; undefined if fewer than a third were undisturbed. */
+  /** p50 and p95 of the undisturbed samples; undefined if these are fewer than a third of all samples. */
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
 }
@@ -220,7 +217,7 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   const array = json(steps)
   for (let n = 0; n < resyncs; n++) {
     for (const [i, one] of running.entries()) {
-      // A new copy of the bundle acts like a restarted harness: the host and the database still know the session.
+      // This measures a resync: the new copy of the bundle knows nothing, but host and database know the session.
       const again = await load(one, one.dir)
       resynced[i]!.push(await pass(again, JSON.parse(array)))
       await again.hooks.dispose!()
@@ -237,10 +234,10 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   return all
 }
 
-/** How long a shim keeps its host after the last plugin instance is gone, and a little more. */
+/** A little more than the time after which a shim without plugin instances closes its connection to the host. */
 const lingerMS = 2200
 
-/** The passes before a measurement. After them, the engine has compiled the code of a pass. */
+/** The number of passes before the measurement. After them, Bun has compiled the code of a pass. */
 const warmUps = 20
 
 function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
@@ -249,7 +246,7 @@ function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
   samples.call.push(one.call)
 }
 
-/** Waits, then parses the array anew, as OpenCode does: no string is shared with the array of the previous pass. */
+/** Waits, then parses the array. OpenCode, too, makes a new array for each request, without strings of the last one. */
 async function read(array: string, pause: number): Promise<Message[]> {
   await sleep(pause)
   return JSON.parse(array) as Message[]
@@ -274,12 +271,12 @@ function at(samples: { ms: number }[], q: number): number {
   return sorted[Math.round(q * (sorted.length - 1))] ?? NaN
 }
 
-/** The median of the undisturbed samples if there are enough of them, otherwise of all samples. */
+/** The median of the undisturbed samples. If these are too few, best returns the median of all samples. */
 function best({ p50, undisturbedP50 }: Quantiles): number {
   return undisturbedP50 ?? p50
 }
 
-/** The goals, by number of messages: the largest ratio of the hook's median to that of JSON.stringify. */
+/** By number of messages: the hook's median divided by the median of JSON.stringify must not be higher. */
 const goals: Record<number, number> = { 100: 1, 1000: 0.42, 5000: 0.28 }
 const goalSpread = 1.8
 const goalResync: Record<number, number> = { 5000: 400 }

@@ -1,6 +1,6 @@
-// Writes the plugin's bundles into internal/bundle, where the host embeds them: opencode-shim.js, and opencode-tui.js
-// for the terminals of OpenCode 2. The files are committed, because `go install` must work without Node.
-// test/bundle.test.ts finds stale files.
+// Builds the plugin, and copies two bundles into internal/bundle, where the host embeds them: opencode-shim.js, and
+// opencode-tui.js for terminals. The copies are committed, because `go install` must work without Node.
+// test/bundle.test.ts fails if a copy is stale.
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

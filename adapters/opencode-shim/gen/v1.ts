@@ -1,12 +1,12 @@
 import { all, cases, fields, list, nothing, type Projection } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of an OpenCode message that the host uses. Some members never reach a model. The projection leaves them out
- * if they are large, or if OpenCode changes them later: tool metadata (it repeats outputs), diff summaries (OpenCode
- * fills them in later), snapshots and costs.
+ * This projection lists the members of an OpenCode message that the shim sends to the host. It leaves out members that
+ * no model receives, if they are large or change later. For example, tool metadata repeats outputs, and OpenCode fills
+ * in diff summaries later. Snapshots and costs are left out, too.
  */
 
-const summary = cases([], [[true, all]], nothing) // in user messages it is an object of diffs
+const summary = cases([], [[true, all]], nothing) // in a user message, this member is an object of diffs
 
 const info = {
   id: all,
@@ -23,16 +23,17 @@ const info = {
   summary,
 }
 
-// The agent matters, because each agent has its own system prompt and tools, and so its own prefix. An answer has the
-// agent of the user message before it.
+// The agent decides the system prompt and the tools, and so the prefix. Only user messages send their agent: OpenCode
+// answers a user message with the agent of that message.
 const userInfo = { ...info, agent: all }
 
-// Only the place of a marker matters, because patches address parts by their index.
+// The host reads no content of some parts, for example step-start. It counts them, because patches address parts by
+// index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })
 
-// On every pass, OpenCode adds its reminders in memory, each with a new part id.
+// Before each request, OpenCode adds its reminders again, with new part ids. So a reminder is sent without its id.
 const reminder = fields({ type: all, text: all, synthetic: all, ignored: all })
 
 const compacted = cases(["compacted"], [[undefined, nothing]], fields({ compacted: all }))
@@ -62,7 +63,7 @@ const parts = [
   ["retry", marker],
 ] as const
 
-// All other parts are kept whole: compaction, subtask, agent, and any future type.
+// Parts of any other type are sent whole: compaction, subtask, agent, and the types of future versions.
 const part = cases(["type"], parts, all)
 const userPart = cases(["type"], [...parts, ["text", cases(["synthetic"], [[true, reminder]], text)]], all)
 

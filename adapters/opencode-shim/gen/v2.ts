@@ -1,8 +1,8 @@
 import { all, cases, fields, list, nothing } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of a step of OpenCode 2 that the host uses. The projection leaves out the content of files, which can have
- * megabytes: the shim puts the beginning of each into `info.media`.
+ * This projection lists the members of a step of OpenCode 2 that the shim sends to the host. Files can have megabytes,
+ * so their content is left out. The shim sends the first characters of each file in `info.media`.
  */
 
 const file = fields({ type: all, mime: all, name: all })
@@ -28,7 +28,7 @@ const content = list(part)
 const message = cases(
   ["role"],
   [
-    // The host reads only whether metadata is present: a prompt has it, a synthetic message does not.
+    // The host only checks whether `metadata` exists: prompts of the user have it, synthetic messages do not.
     ["user", fields({ id: all, role: all, content, metadata: fields({ source: all }) })],
   ],
   fields({ id: all, role: all, content, metadata: nothing }),

@@ -2,10 +2,10 @@ import type { PluginInput } from "./v1/opencode.ts"
 import type { PluginContext } from "./v2/opencode2.ts"
 
 /**
- * Each version of OpenCode calls its own entry, and only this call loads the half for that version. From 1.18.30 on,
- * OpenCode 1 calls both entries, the second one with a context that has no sessions.
+ * OpenCode 1 calls `server`, OpenCode 2 calls `setup`. Each entry loads only the code for its version. From 1.18.30 on,
+ * OpenCode 1 also calls `setup`, but with a context that has no sessions.
  *
- * The only export is the default one: OpenCode 1 would load any other export as a second plugin.
+ * This module has only a default export, because OpenCode 1 would load any other export as a second plugin.
  */
 export default {
   id: "magicctx",

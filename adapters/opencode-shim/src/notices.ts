@@ -3,8 +3,8 @@ export const noticeMS = 6_000
 const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref()
 
 /**
- * OpenCode shows a toast only to connected clients, and replaces it with the next one. So notices wait for a user,
- * and are then shown one after the other. A notice of trouble comes first, because it says that prompts are sent
+ * OpenCode shows a toast only to connected clients, and a new toast replaces the previous one. So notices wait for a
+ * user, and are shown one after the other. A notice of trouble comes first, because it says that prompts are sent
  * without magicctx.
  */
 export class Notices<T = string> {
@@ -26,7 +26,7 @@ export class Notices<T = string> {
     this.showNext()
   }
 
-  /** Shows a notice before all waiting ones. Calls `make` only then. */
+  /** Shows a notice before all waiting notices, and in place of the notice on the screen. */
   addTrouble(make: () => T): void {
     this.waiting.unshift(make)
     this.shown = undefined
@@ -45,7 +45,7 @@ export class Notices<T = string> {
     this.shown = make
     this.show(make(), noticeMS)
     this.after(() => {
-      if (this.shown !== make) return // a notice of trouble has taken its place
+      if (this.shown !== make) return // a notice of trouble has replaced this notice
       this.shown = undefined
       this.showNext()
     }, noticeMS)

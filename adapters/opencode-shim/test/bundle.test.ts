@@ -8,8 +8,7 @@ import { fake } from "./v1/fake-opencode.ts"
 
 declare const repository: string // defined by the test runner
 
-// A script that behaves like a short run of OpenCode: it imports the file, calls the plugin, makes one request, and
-// ends without dispose.
+// A script that behaves like a short run of OpenCode: it calls the plugin, makes one request, and ends without dispose.
 const harness = (bundle: string) => `
   const module = await import(${JSON.stringify(bundle)})
   const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }
@@ -32,7 +31,8 @@ test("the bundle is one plugin, and the host that it starts keeps no process ali
   await fake.until((entries) => entries.at(-1)?.end === true)
 })
 
-// OpenCode provides only this module to a half in the terminal. A static import of any other module stops the half.
+// In its terminals, OpenCode provides only Solid to a plugin. If the bundle imported any other module statically, it
+// could not be loaded.
 test("the half for terminals imports nothing but Node and, when it draws, OpenCode's Solid", async () => {
   const path = join(repository, "adapters", "opencode-shim", "dist", "tui.js")
   const text = readFileSync(path, "utf8")

@@ -15,7 +15,7 @@ export function rowsOf(node: Node): string[] {
   return (node as { flexDirection?: string }).flexDirection === "row" ? [rows.flat().join("|")] : rows.flat()
 }
 
-/** Solid, with elements that are plain objects. All effects run again after each change. */
+/** A fake of Solid whose elements are plain objects. All effects run again after each change. */
 export class FakeSolid {
   /** The rows by which the user has scrolled. */
   scrolled = 0
@@ -35,7 +35,7 @@ export class FakeSolid {
     effect: (body) => this.effect(body),
   })
 
-  /** Answers OpenCode's own dialogs, one after another. Undefined closes a dialog. */
+  /** The user's answers to OpenCode's own dialogs, in order. Undefined means that the user closes the dialog. */
   readonly answers: unknown[] = []
   /** OpenCode's own dialogs that were shown. */
   readonly shown: unknown[] = []

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Notices } from "../src/notices.ts"
 
-// OpenCode shows one toast at a time, so the second notice waits until the first has been seen.
+// OpenCode shows one toast at a time, so the second notice waits until the first toast is over.
 test("two warnings are two visible notices, one after the other", () => {
   const shown: string[] = []
   const timers: Array<() => void> = []

@@ -1,14 +1,14 @@
-// Checks the entry for OpenCode 2, and what the half for the screen of OpenCode 1 uses, against the declarations in the
-// package of 1.18.33.
+// Checks two things against the declarations in OpenCode's package 1.18.33: the entry for OpenCode 2, and the half for
+// the screen of OpenCode 1.
 //
 //   npm run typecheck:opencode
 //
-// No package declares the interface of 2.0.26. src/v2/opencode2.ts does, in our words, so the compiler refuses a member
-// that 2.0.26 lacks.
-import { execFileSync, spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+// No package declares the interface of 2.0.26. src/v2/opencode2.ts declares it by hand, so that the compiler refuses a
+// member that 2.0.26 lacks.
+import { spawnSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fetched } from "../../fetched.mjs"
 
 const root = join(import.meta.dirname, "..", "..", "..")
 const modules = join(root, "node_modules")
@@ -17,18 +17,7 @@ const cache = join(modules, ".cache", "magicctx-opencode-types")
 const version = "1.18.33"
 const digest = "sha512-fmhqCBJvNt+Vfbx6ckKP19S3xwMBhUXLCBQaK92R4wnv3wsWTZYkJQwYf2egiWfJNOl47jhs3vP7uQkl0mvHQw=="
 
-const dir = join(cache, version)
-if (!existsSync(join(dir, "package.json"))) {
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true })
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm"
-  const out = execFileSync(npm, ["pack", "--json", "--pack-destination", cache, `@opencode-ai/plugin@${version}`], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
-  const tarball = join(cache, JSON.parse(out)[0].filename)
-  const found = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`
-  if (found !== digest) throw new Error(`@opencode-ai/plugin@${version} has the digest ${found}, expected ${digest}`)
-  execFileSync("tar", ["xzf", tarball, "-C", dir, "--strip-components=1"])
-  rmSync(tarball)
-}
+const dir = fetched(`@opencode-ai/plugin@${version}`, digest, join(cache, version))
 
 const config = join(cache, "tsconfig.json")
 writeFileSync(

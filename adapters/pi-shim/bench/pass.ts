@@ -1,6 +1,6 @@
 /**
- * Measures the shim's own share of a steady pass, as bench:shim of shim-core does for OpenCode: join, compare (guess,
- * encode, check), apply (draft, apply), flatten.
+ * Measures the time of the shim's own code in a steady pass: join, compare (guess, encode, check), apply (draft,
+ * apply), flatten. bench:shim of shim-core does the same for OpenCode.
  *
  *   npm run bench:shim -w @magicctx/pi              5,000 steps with 3.5 KB of tool output
  *   npm run bench:shim -w @magicctx/pi -- 1000      only 1,000 steps
@@ -19,7 +19,7 @@ const starts = whole.flatMap(({ role }, i) => (role === "toolResult" ? [] : [i])
 const encoder = new DeltaEncoder(step)
 const applier = new MutationApplier((one) => (one as Step).id)
 
-/** Half of the steps have a tag prefix, as in a session that drops little. */
+/** Half of the steps get a tag, for example `§12§`, as in a session with few drops. */
 const edits = Object.fromEntries(
   join(whole.slice(0, starts[count])).flatMap(({ id, results }, i) =>
     i % 2 === 0 ? [[id, [{ op: "prepend" as const, path: results ? "/results/0/content/0/text" : "/message/content/0/text", value: `§${i}§ ` }]]] : [],

@@ -1,8 +1,8 @@
 import type { Message } from "../src/pi.ts"
 
 /**
- * A session as Pi keeps it, with as many steps as the bench of OpenCode's shim has messages: a question every ten
- * steps, and answers with 3.5 KB of tool output in between.
+ * Returns a session of Pi. Every tenth step is a question, the other steps are answers with 3.5 KB of tool output. The
+ * benchmark of OpenCode's shim uses as many messages as this has steps.
  */
 export function session(steps: number, now: number): Message[] {
   return Array.from({ length: steps }, (_, i) => (i % 10 === 0 ? [user(i, now)] : answer(i, now))).flat()

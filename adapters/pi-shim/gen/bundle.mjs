@@ -1,5 +1,5 @@
 // Writes the extension's bundle to internal/bundle/pi-shim.js, where the host embeds it. The file is committed, because
-// `go install` must work without Node. test/bundle.test.ts finds a stale file.
+// `go install` must work without Node. test/bundle.test.ts fails if the file is stale.
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,8 +1,8 @@
 import { all, cases, fields, list } from "../../shim-core/gen/declare.ts"
 
 /**
- * The parts of a step of Pi that the host uses. The projection leaves out members that never reach a model:
- * details, costs, and the identifiers of responses.
+ * This projection lists the members of a step of Pi that the shim sends to the host. It leaves out members that no
+ * model receives: details, costs, and the identifiers of responses.
  */
 
 const block = cases(
@@ -16,7 +16,7 @@ const block = cases(
   all,
 )
 
-// The content may also be a string, which is kept whole.
+// If the content is a string, it is sent whole.
 const content = list(block)
 
 const usage = fields({ input: all, output: all, cacheRead: all, cacheWrite: all })
@@ -29,7 +29,7 @@ const message = cases(
     ["user", fields({ role: all, content, timestamp: all })],
     ["assistant", fields({ role: all, content, api: all, provider: all, model: all, usage, stopReason: all, errorMessage: all, timestamp: all })],
     ["toolResult", toolResult],
-    // The timestamp of a custom message changes when Pi writes it to the session file.
+    // When Pi writes a custom message to the session file, it changes the timestamp, so the timestamp is not sent.
     ["custom", fields({ role: all, customType: all, content })],
     [
       "bashExecution",

@@ -5,18 +5,15 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/** A process of Pi may take this long to end, in ms, after its last event or after a signal. */
+/** How long a process of Pi may take to end, in ms, after its last event or after a signal. */
 const graceMS = 2_000
-/**
- * A longer line of the output, in bytes, is skipped. A line may hold a whole message, and Pi 0.74 writes such a line
- * for each piece of an answer.
- */
+/** Longer lines of the output, in bytes, are skipped: Pi 0.74 writes the whole message for each piece of an answer. */
 const longestLine = 16 << 20
 const longestError = 2_000
 
 /**
- * Runs a hidden agent in another process of Pi, without a session, extensions or the user's instructions. The prompt
- * could be too long for an argument, so it goes to Pi's standard input.
+ * Runs a hidden agent in another process of Pi, without a session, extensions or the user's instructions. The prompt is
+ * written to Pi's standard input, because it could be too long for an argument.
  */
 export async function runAgent(open: Open | undefined, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, tools, steps, maxOutput } = params
@@ -27,13 +24,13 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
   const dir = mkdtempSync(join(tmpdir(), "magicctx-agent-"))
   try {
-    // If an argument is the path of a file, Pi reads that file, so the system prompt is in a file.
+    // If the value of --system-prompt is the path of a file, Pi reads the prompt from that file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
-    // Pi asks for the longest answer that its catalogue allows. Only an extension can change that.
+    // Pi requests the longest answer that its catalogue allows. Only an extension can lower this limit.
     const bound = join(dir, "bound.js")
     if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
-    // process.argv[1] is Pi's script. A compiled Pi has no such file.
+    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, the file does not exist.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -49,14 +46,14 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Returns the answers of a process, which ends after the agent's last step. */
+/** Returns the answers of a process of Pi, and ends the process after the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined
   pi.onEvent((event) => {
     clearTimeout(grace)
     const { type, message } = event
-    // Pi may retry after the end of a run. Even without a retry, its process does not always end.
+    // After this event, Pi may still retry. If it does not retry, its process does not always end by itself.
     if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
     if (type !== "message_end" || message?.role !== "assistant") return
     const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
@@ -79,11 +76,11 @@ interface PiEvent {
   message?: AssistantMessage
 }
 
-/** A separate process group lets the shim end Pi together with its tools. */
+/** A process of Pi with its own process group, so that the shim can end it together with its tools. */
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** After its end, the process's id may belong to another process. */
+  /** If the process has ended, it gets no signal, because another process may have its id. */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
@@ -97,19 +94,19 @@ class Pi {
       try {
         take((JSON.parse(line) ?? {}) as PiEvent)
       } catch {
-        // a line that another part of the process has printed to the output
+        // This line is not an event: another part of the process has printed it.
       }
     })
   }
 
-  /** Returns the error output of the process. If there is none, returns how the process ended. */
+  /** Sends the prompt, and waits for the end of the process. Returns its error output, or else how it ended. */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
     child.stdin!.on("error", () => {}) // a process that ends early does not read its prompt
     child.stdin!.end(prompt)
-    // The process must not outlive Pi. If Pi is killed, this code cannot run, but the process then ends because its
-    // output is broken.
+    // If this process exits, it kills the agent's process. If this process is killed, the listener does not run, but
+    // the agent's process then ends because its output is broken.
     const kill = () => this.#signal("SIGKILL")
     process.once("exit", kill)
     const how = await new Promise<string>((resolve) => {
@@ -117,7 +114,7 @@ class Pi {
       child.once("exit", (code, signal) => {
         const report = () => resolve(`Pi ended with ${signal ?? `code ${code}`}`)
         child.once("close", report)
-        setTimeout(report, graceMS).unref() // a tool may hold the output open
+        setTimeout(report, graceMS).unref() // a tool may keep the output open
       })
     })
     process.off("exit", kill)
@@ -143,7 +140,7 @@ class Pi {
   }
 }
 
-/** Lines that are too long are skipped. */
+/** Calls `take` for each line of the stream. Lines of more than longestLine bytes are skipped. */
 export function lines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let pieces: Buffer[] = []
   let length = 0

@@ -1,6 +1,6 @@
 import type { Step } from "./steps.ts"
 
-/** Anthropic marks the block itself; on Bedrock, the mark is a separate block. */
+/** In Anthropic's API, a cache breakpoint is a member of a block. On Bedrock, it is a separate block. */
 interface Block {
   text?: unknown
   cache_control?: object
@@ -12,7 +12,7 @@ interface Sent {
   content: string | Block[]
 }
 
-/** Pi sends a finished request in this form to Anthropic's API and to Bedrock. */
+/** The body of a request, as Pi sends it to Anthropic's API and to Bedrock. */
 interface Payload {
   system?: Block[]
   tools?: Block[]
@@ -20,14 +20,14 @@ interface Payload {
   messages: Sent[]
 }
 
-/** A request may carry this many breakpoints. */
+/** A request may have this many breakpoints. */
 const most = 4
 
 /**
- * The copy has a cache breakpoint on the head's second message, the acknowledgement. With it, the provider can still
- * read the baseline from its cache after a change of the delta or the tail. A provider refuses a longer life after a
- * shorter one, so the breakpoint has the life of Pi's breakpoint before it. The result is undefined if the request
- * does not begin with the head, has no breakpoint of Pi, or already has the maximum.
+ * Returns a copy of the request with a cache breakpoint on the head's second message, the acknowledgement. If the delta
+ * or the tail changes later, the provider can still read the baseline from its cache. Providers refuse a longer cache
+ * life after a shorter one, so the breakpoint gets the life of Pi's breakpoint before it. If the request does not begin
+ * with the head, has no breakpoint of Pi, or has `most` breakpoints, the result is undefined.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

@@ -9,7 +9,7 @@ export function registerCommands(pi: Pi, instance: Instance, commands: readonly 
   }
 }
 
-/** The user may choose further commands from an answer. */
+/** Runs a command. The user may choose further commands on its pages. */
 async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
   const { hasUI, ui, sessionManager } = ctx
   const session = sessionManager.getSessionId()
@@ -20,8 +20,7 @@ async function run(instance: Instance, name: string, args: string, ctx: Context)
   const { title, message, variant } = answer
   const text = title ? `${title}\n${message}` : message
   instance.screen.notify(text, variant === "success" ? "info" : variant)
-  // In print mode, the standard output belongs to Pi. On the standard error, a program that runs the command can
-  // still read the result.
+  // In print mode, only Pi writes to stdout. A program that runs the command can read the result from stderr.
   if (!hasUI) process.stderr.write(`${text}\n`)
 }
 

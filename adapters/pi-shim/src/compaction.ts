@@ -2,21 +2,21 @@ import type { Instance } from "./instance.ts"
 import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
- * While magicctx works, it frees space itself. So the shim cancels a compaction that Pi starts because of the size,
- * but not one that the user asks for.
+ * magicctx frees space itself. So if Pi starts a compaction because of the prompt's size, beforeCompact cancels it. It
+ * does not cancel a compaction that the user asks for.
  *
- * Pi also compacts after a provider has refused a prompt as too long. A cancelled compaction would then end the turn
- * with an error, and Pi's own would replace the history with a summary. So the shim gives Pi a compaction that keeps
- * every entry. Pi then retries the turn, and the pass of that retry makes room, because the host knows of the
- * refusal. If the provider refuses the retry, too, Pi compacts as it would without us.
+ * Pi also starts a compaction if a provider has refused a prompt as too long. If beforeCompact cancelled it, the turn
+ * would end with an error. If Pi ran it, a summary would replace the history. So beforeCompact returns a compaction
+ * that keeps every entry. Pi then retries the turn, and the retry's pass frees space, because the host knows of the
+ * refusal. If the provider refuses the retry, too, Pi's own compaction runs.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
-      // Pi 0.74 writes "Auto-compaction cancelled" directly after this handler, and sends no event. It does not name
-      // its mode either, so a terminal as output counts as the mode "tui".
+      // Pi 0.74 writes "Auto-compaction cancelled" after this handler, and sends no event, so a timer replaces the
+      // line. Pi 0.74 does not report its mode, so with a terminal as stdout the mode is assumed to be "tui".
       if (event.reason === undefined && process.stdout.isTTY) setTimeout(() => replaceCancelled(instance))
       return { cancel: true }
     case "overflow":
@@ -26,15 +26,15 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   }
 }
 
-/** Pi sends this event, which 0.74 lacks, right after the line "Auto-compaction cancelled", and waits. */
+/** From 0.87 on, Pi sends this event right after the line "Auto-compaction cancelled", and waits for this handler. */
 export function compactFailed(instance: Instance, { reason, aborted }: CompactFailed, { mode }: Context): void {
   if (!instance.enabled || instance.isInTrouble || reason !== "threshold" || !aborted || mode !== "tui") return
   replaceCancelled(instance)
 }
 
 /**
- * Pi writes "Auto-compaction cancelled" after each turn above its threshold. If nothing follows that line, a notice
- * of the kind "info" replaces it.
+ * After each turn above its threshold, Pi writes "Auto-compaction cancelled". While this is the last line, a notice of
+ * the kind "info" replaces it.
  */
 function replaceCancelled(instance: Instance): void {
   instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")
@@ -65,7 +65,7 @@ function isCompaction(entry: Entry): entry is Compaction {
   return entry.type === "compaction"
 }
 
-/** A version before 0.87 does not say why it compacts. */
+/** Before 0.87, Pi does not report why it compacts. */
 function reasonOf({ preparation, branchEntries }: BeforeCompact, { model }: Context): BeforeCompact["reason"] {
   const last = branchEntries.findLast(isAnswer)
   if (last?.message.stopReason === "error" && tooLong.test(last.message.errorMessage ?? "")) return "overflow"
@@ -79,8 +79,5 @@ function isAnswer(entry: Entry): entry is Answer {
   return entry.type === "message" && (entry as Partial<Answer>).message?.role === "assistant"
 }
 
-/**
- * Providers refuse a prompt as too long with these words. The host has a better list, but the shim does not ask the
- * host here.
- */
+/** Words with which providers refuse a prompt as too long. The host has a better list, but is not asked here. */
 const tooLong = /too (long|large)|context.?(length|window)|maximum context|exceeds? (the )?(limit|maximum|context)|token limit|too many tokens/i

@@ -4,9 +4,9 @@ import type { Context, ContextEvent, Message } from "./pi.ts"
 import { flatten, join } from "./steps.ts"
 
 /**
- * From 0.87 on, without a new array, Pi leaves its system messages in their places, and the prefix differs from other
- * passes. So every pass of the host returns a new array. If the prompt is sent as Pi made it, the result is
- * undefined.
+ * Returns the wire as a new array, or undefined if the prompt is sent as Pi made it. From 0.87 on, if no handler
+ * returns a new array, Pi leaves its system messages in their places. So each pass of the host returns a new array, or
+ * the prefix would differ between passes.
  */
 export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
   const { directory, passes } = instance
@@ -32,5 +32,5 @@ export async function context<M extends Message>(instance: Instance, { messages 
   return outcome === "unchanged" ? undefined : answer()
 }
 
-/** Pi names the file of a session by the time, "_" and the id. */
+/** A session's file has the name TIME_ID.jsonl, for example `2026-11-26T10-00-00-000Z_my_session.jsonl`. */
 const idOf = (file?: string) => file && /[^_/\\]*_([^/\\]+)\.jsonl$/.exec(file)?.[1]

@@ -9,20 +9,20 @@ export function forward(instance: Instance, session: string, event: { type: stri
 }
 
 /**
- * The host may remove a tag at the beginning of an answer's text, before Pi stores the text. Returns the message to
- * store, if it has changed.
+ * Called before Pi stores an answer. If the host has removed a tag that the model wrote at the start of a text,
+ * messageEnd returns the changed message.
  */
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
   const isGood = !hasFailed(message)
-  // Pi sends no after_provider_response for a refusal, although the request has left.
+  // If the provider refuses a request, Pi sends no after_provider_response, although the request was sent.
   if (message.stopReason !== "aborted") instance.unsent.delete(session)
   if (isGood) instance.recovering.delete(session)
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
-  // Pi 0.74 may quit while this handler waits, so the event comes before any await.
+  // Pi 0.74 may quit while this handler waits, so the event is sent before any await.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
   const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }

@@ -28,10 +28,7 @@ const lastMS = 500
 /** Pi keeps the prefix of an idle session in the provider's cache for this time. */
 const warmSeconds = 30 * 60
 
-/**
- * Pi calls the extension again for each session. All handlers but the first two do nothing until a session has
- * started.
- */
+/** Pi calls the extension for each session. Before session_start has run, only session_shutdown does something. */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
   let hasRegistered = false
@@ -132,7 +129,7 @@ export function handlers(pi: Pi) {
       tell("model_select", ctx, { model: nameOf(model) })
     },
 
-    /** A retry may follow the end of a run. */
+    /** After this event, Pi may still retry. */
     agent_end(_: unknown, ctx: Context): void {
       tell("agent_end", ctx)
     },
@@ -142,9 +139,7 @@ export function handlers(pi: Pi) {
       instance?.prompt.end()
     },
 
-    /**
-     * If Pi refreshes the cached prefix of an idle session, the host learns that the prefix lives longer than usual.
-     */
+    /** If Pi refreshes the cached prefix of an idle session, the host learns how long the prefix lives. */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {
         if (action === "warm" && ctx.isIdle()) instance.keepsWarm(warmSeconds)

@@ -3,13 +3,13 @@ import { Instance } from "./instance.ts"
 
 declare const shimVersion: string // defined by the bundler
 
-/** The host may take this long to end when Pi quits, in ms, and is then killed. */
+/** When Pi quits, the host has this time to end, in ms. Then it is killed. */
 const graceMS = 1_500
 const endMS = 2_000
 
 /**
- * These objects outlive Pi's sessions in this process. Pi loads the extension's module again at a reload (0.74: for
- * each session), so module variables would be lost.
+ * The objects that all sessions of a process share. They are not variables of the module, because Pi loads the module
+ * again at a reload, and Pi 0.74 even for each session.
  */
 interface Home {
   readonly version: string
@@ -34,12 +34,12 @@ function home(): Home {
   const log = openLog("pi-shim")
   const options = { harness: "pi", keepsAlive: true } as const
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "pi"), log, options), log))
-  // After an update and a reload, the new bundle cannot use the objects of the old one.
+  // After an update of the extension and a reload, the new code cannot use the objects of the old code.
   for (const instance of old?.instances.values() ?? []) instance.dispose()
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }
 
-/** Pi cannot quit earlier, so the wait for the host's end has a limit. */
+/** Ends all instances and the host. Pi waits for this function before it quits, so the wait has a limit. */
 export async function leaveHome(): Promise<void> {
   const home = everywhere[place]
   if (!home) return

@@ -1,7 +1,7 @@
 import { handlers } from "./extension.ts"
 import type { Pi } from "./pi.ts"
 
-/** Pi accepts a handler of an event that it does not know, and never calls it. */
+/** If Pi does not know an event, it accepts the handler, and never calls it. */
 interface Subscribing {
   on(event: string, handler: (event: never, ctx: never) => unknown): unknown
 }

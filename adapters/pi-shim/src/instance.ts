@@ -27,9 +27,9 @@ export class Instance extends PluginInstance {
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
   /** Undefined between two sessions. */
   open: Open | undefined
-  /** Pi makes a pass even after an abort, so the last request of these sessions may not have reached the provider. */
+  /** Sessions whose last request may not have reached the provider, because Pi makes a pass even after an abort. */
   readonly unsent = new Set<string>()
-  /** The shim has made a compaction after a refusal in these sessions, which have no good answer yet. */
+  /** Sessions for which the shim has made a compaction after a refusal, and which have no good answer since then. */
   readonly recovering = new Set<string>()
   /** Whether the user knows why Pi does not compact by itself. */
   hasExplainedCompaction = false
@@ -67,8 +67,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * The tools' and commands' texts are the start of the cached prefix. So they do not change after the first session
-   * of the process.
+   * Returns the tools and commands to register. They do not change after the first session of the process, because the
+   * tools' texts are at the start of the cached prefix.
    */
   async start(timeoutMS: number): Promise<InitializeResult | undefined> {
     if (!this.hasStarted) {
@@ -112,7 +112,7 @@ export class Instance extends PluginInstance {
     this.log.warn(text)
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
-      // The notice scrolls off the screen. A user who comes back later would not know why the session grows.
+      // A notice scrolls off the screen, but the widget tells a user who comes back later why the session grows.
       this.screen.widget([`magicctx is not working. ${this.learnMore}`])
       this.screen.status("magicctx is not working")
     }

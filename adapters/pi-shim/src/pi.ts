@@ -1,7 +1,7 @@
 /**
- * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it (types/ checks
- * this). If a version lacks a member, the member is optional here, and the shim checks for it. The bundle must load
- * where no package can be resolved, so Pi's packages are no dependency.
+ * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it; types/ compares
+ * the declarations. It is declared here, so that the shim needs no package of Pi. If a version lacks a member, the
+ * member is optional, and the shim checks for it.
  */
 
 export interface Message {
@@ -67,11 +67,11 @@ export interface UI {
   notify(message: string, type?: "info" | "warning" | "error"): void
   setStatus(key: string, text: string | undefined): void
   setWidget(key: string, content: string[] | undefined): void
-  /** Shows a component over the screen, and gives it the keys. Without a terminal, nothing is drawn. */
+  /** Shows a component over the screen, and passes it the pressed keys. Without a terminal, nothing is drawn. */
   custom(make: (tui: Tui, theme: unknown, keys: unknown, close: (result: undefined) => void) => Component, options: { overlay: true; overlayOptions: { width: "100%"; maxHeight: "100%" } }): Promise<unknown>
 }
 
-/** Every member throws after another session has replaced this one. */
+/** If another session has replaced this one, every member throws. */
 export interface Context {
   ui: UI
   hasUI: boolean
@@ -95,13 +95,13 @@ export interface ToolDefinition {
   name: string
   label: string
   description: string
-  parameters: never // in Pi's declaration, this is TypeBox; Pi accepts any JSON Schema
-  /** From 1.0 on: whether scripts of other tools may call the tool, too. */
+  parameters: never // Pi declares TypeBox here, but accepts any JSON Schema
+  /** From 1.0 on. With "model-only", the scripts of other tools cannot call this tool. */
   exposure?: "model-only"
   execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
 }
 
-/** The events differ between the versions, so index.ts declares how handlers are registered. */
+/** Events differ between the versions of Pi, so `on` is declared in index.ts. */
 export interface Pi {
   registerTool(tool: ToolDefinition): void
   registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void
@@ -117,7 +117,7 @@ export interface SessionShutdown {
   reason: string
 }
 
-/** The user, a program or an extension has sent a line, which Pi has not read yet. */
+/** A line that the user, a program or an extension has sent. Pi has not read it yet. */
 export interface Input {
   text: string
   source?: string
@@ -167,7 +167,7 @@ export interface BeforeProviderRequest {
   payload: unknown
 }
 
-/** From 0.87 on, idle refreshes keep the cached prefix of a session warm. */
+/** From 0.87 on. Pi decides whether to refresh the cached prefix of an idle session. */
 export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }

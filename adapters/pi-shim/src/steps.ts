@@ -2,8 +2,8 @@ import { createHash } from "node:crypto"
 import type { Message } from "./pi.ts"
 
 /**
- * A step is one message of Pi, with the results of its tool calls. Pi keeps results as separate messages, but the
- * protocol keeps a call and its result together.
+ * A message of Pi. Pi stores the results of tool calls in separate messages, but the protocol needs a call and its
+ * result together. So `results` contains the results of the message's calls.
  */
 export interface Step {
   id: string
@@ -12,7 +12,7 @@ export interface Step {
   results?: Message[]
 }
 
-/** The steps share no array and no block with Pi's messages, so patches do not reach these. */
+/** Makes steps from messages. The steps contain copies, so patches do not change Pi's messages. */
 export function join(messages: readonly Message[]): Step[] {
   const steps: Step[] = []
   const keys = new Keys()
@@ -30,8 +30,8 @@ export function join(messages: readonly Message[]): Step[] {
 }
 
 /**
- * The reverse of join, after patches were applied. Pi does not send a failed answer, but would send its results. No
- * provider accepts results without their calls, so flatten leaves them out.
+ * Returns the messages of the steps; the reverse of join. Pi does not send a failed answer, but would send the results
+ * of its calls. No provider accepts results without calls, so flatten leaves them out.
  */
 export function flatten(steps: readonly Step[]): Message[] {
   const messages: Message[] = []
@@ -48,14 +48,14 @@ export function hasFailed(message: Message): boolean {
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** The message counts as the only one in its array. */
+/** Returns the key of a message that is alone in its array. */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }
 
 /**
- * Patches write into the message and its blocks, so both are copied. An earlier extension may return the session's
- * own objects, and Pi would store the patched values.
+ * Copies a message and its blocks, because patches write into both. If an earlier extension has returned the session's
+ * own objects, Pi would otherwise store the patched texts.
  */
 function own(message: Message): Message {
   if (typeof message !== "object" || message === null) return message
@@ -69,9 +69,9 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * A key consists of values that Pi copies unchanged. So it is the same in all versions, in the array, in the event
- * message_end, and after a fork. The id of a session entry changes in a copy, and in 0.74 the newest messages have no
- * entry yet.
+ * A message's key consists of values that Pi copies unchanged, for example `user:1700000000000` with its timestamp. So
+ * the key is the same in all versions, in the array, in the event message_end, and after a fork. The id of the session
+ * entry is no key: it changes in a copy, and in Pi 0.74 the newest messages have no entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()

@@ -16,22 +16,22 @@ interface Run {
 }
 
 /**
- * Pi calls the running turn a run. The host's answer holds for all passes of the run, so the shim asks once, before
- * the first. If the host does not answer, the next pass asks again.
+ * The system prompt of a run; Pi calls a turn a run. The shim asks the host once, before the run's first pass, and uses
+ * the answer for all passes. If the host does not answer, the next pass asks again.
  *
- * From 0.87 on, each request carries its system prompt as a message, which the shim replaces in context_with_system.
- * So a run gets the host's prompt even if no prompt of the user has started it. If another extension forces a prompt
- * on the run, Pi later replaces the message, and the shim has to force its own prompt. Before 0.87, a prompt can only
- * be set at the start of a run.
+ * From 0.87 on, each request contains its system prompt as a message, and the shim replaces the message in
+ * context_with_system. So a run gets the host's prompt even if no prompt of the user has started it. If another
+ * extension forces a prompt on the run, Pi replaces the message later, so the shim must force the host's prompt, too.
+ * Before 0.87, a prompt can be set only at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
-  /** From 0.87 on: the options of the run, until its first pass, when all extensions have seen them. */
+  /** From 0.87 on: the options of the run until its first pass. By then, all extensions have seen them. */
   private options: PromptOptions | undefined
   /** The prompt that another extension has forced on the run, and the shim's prompt that replaces it. */
   private forced: { theirs: string; ours: string } | undefined
 
-  /** A prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
+  /** Called when a prompt of the user begins a run. Before 0.87, it returns the run's system prompt. */
   async begin(asker: Asker, event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
     this.end()
     if (canReplaceLater(ctx)) {
@@ -47,10 +47,11 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // After a repeated answer, the shim asks the host again, unless Pi already uses that answer for the whole run.
+    // If the host did not answer, the run uses an earlier answer ("replayed"), and the shim asks again. But if that
+    // answer was forced on the run, Pi already uses it for the whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
-    this.options = undefined // Pi copies the options for the next pass of the run
+    this.options = undefined // for the next pass, Pi has a copy of the options
     if (options?.forceSystemPrompt === undefined || answer === undefined) return
     options.forceSystemPrompt = answer
     this.forced = { theirs: question, ours: answer }
@@ -60,7 +61,7 @@ export class RunPrompt {
     passes.leavesWith(this.run?.kind ?? "bare", session)
   }
 
-  /** From 0.87 on, the messages of a request include one system message, at the front. */
+  /** Replaces the system prompt of a request. From 0.87 on, it is the first message. */
   request<M extends Message>({ messages }: ContextEvent<M>): { messages: M[] } | undefined {
     const [head, ...rest] = messages as Message[]
     const answer = this.run?.answer

@@ -10,7 +10,7 @@ export function registerTools(pi: Pi, instance: Instance, tools: readonly ToolDe
       label: name,
       description,
       parameters: parameters as never,
-      exposure: "model-only", // not for the scripts of Pi's codemode: the results of their calls are not in the transcript
+      exposure: "model-only", // results of calls by Pi's codemode scripts are not in the transcript
       async execute(id, args, signal, _onUpdate, ctx) {
         const params = { session: ctx.sessionManager.getSessionId(), directory: instance.directory, tool: name, callId: id, args: args ?? {} }
         const { output } = await executeTool(instance.host, params, signal)

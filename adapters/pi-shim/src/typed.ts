@@ -1,26 +1,26 @@
 import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
-/** The shim remembers this many lines, because a line waits for its message while the model works. */
+/** How many lines the shim remembers. While the model works, a typed line has no message yet. */
 const remembered = 100
 
 /**
- * Pi does not store the lines that the user typed, but the messages that it makes from them. For example, it stores
- * the text of a prompt template, or piped input followed by the words of the command line.
+ * Remembers the lines that the user typed. Pi stores only the messages that it makes from them, for example the text of
+ * a prompt template, or piped input followed by the words of the command line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** Lines of the source "rpc" come from a program that drives Pi, and count as typed. */
+  /** A line with the source "rpc" comes from a program that controls Pi. It is treated as typed. */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
     this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
   }
 
   /**
-   * Calls `replaced` with the id and line of each new prompt whose text is not just its line. Pi makes a prompt
-   * directly after it has read the line, so the newest earlier line belongs to the prompt. After /skill:, Pi puts the
-   * words of the line into the prompt, so such a line is left out.
+   * If the text of a new prompt is not just the typed line, read calls `replaced` with the prompt's id and the line. Pi
+   * makes a prompt directly after it has read the line, so the newest earlier line belongs to the prompt. A line with
+   * /skill: is left out, because Pi puts the line's words into the prompt.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {
@@ -44,8 +44,8 @@ const valued = new Set(
 )
 
 /**
- * The first prompt of `cat log | pi "why?"` begins with piped input, and ends with the words of the command line. The
- * result is undefined if nothing was piped, or no word follows.
+ * For `cat log | pi "why?"`, Pi's first prompt is the piped input followed by the words of the command line.
+ * afterPipedInput returns these words. If nothing was piped, or no word follows, it returns undefined.
  */
 function afterPipedInput(prompt: string): string | undefined {
   const args = process.argv.slice(2)

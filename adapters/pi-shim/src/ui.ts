@@ -5,8 +5,8 @@ const key = "magicctx"
 type Kind = "info" | "warning" | "error"
 
 /**
- * If Pi has no screen, as in print mode, nothing is shown. A notice that comes before the session has started waits
- * for the screen.
+ * Shows texts on Pi's screen. If Pi has no screen, as in print mode, nothing is shown. A notice that comes before the
+ * session has started waits for the screen.
  */
 export class Screen {
   private ui: UI | undefined
@@ -20,7 +20,7 @@ export class Screen {
     for (const [text, kind] of this.waiting.splice(0)) this.notify(text, kind)
   }
 
-  /** The line in the terminal's transcript is not stored. */
+  /** Writes a line into the terminal's transcript. Pi does not store it in the session. */
   notify(text: string, kind: Kind): void {
     if (this.ui) this.show((ui) => ui.notify(text, kind))
     else this.waiting.push([text, kind])

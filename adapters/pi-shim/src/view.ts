@@ -3,12 +3,12 @@ import type { UI } from "./pi.ts"
 
 /** Each key scrolls by this number of rows. */
 const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1, "\x1b[B": 1, "\x1bOB": 1, "\x1b[5~": -10, "\x1b[6~": 10, " ": 10 }
-/** Other keys do nothing, so that no key of a next prompt gets lost unseen. */
+/** Only these keys close the view, so that it does not swallow the first key of the user's next prompt. */
 const closing = ["\x1b", "q", "\r", "\n", "\x03"]
 
 /**
- * The host writes the view for the width of the terminal, and again when `follow` says so. Returns false if this Pi
- * has no terminal for the view.
+ * Shows the host's status over the whole screen. The host writes it for the terminal's width, and again after each call
+ * of the function that `follow` gets. If this Pi has no terminal, the result is false.
  */
 export async function showView(ui: UI, ask: (columns: number) => Promise<SessionStatus>, follow: (refresh?: () => void) => void): Promise<boolean> {
   let isDrawn = false

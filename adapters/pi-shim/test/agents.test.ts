@@ -11,7 +11,7 @@ import type { Open } from "../src/pi.ts"
 
 declare const repository: string // defined by the test runner
 
-// Pi runs as `node ENTRY`, and starts the program of a hidden agent in the same way.
+// A hidden agent runs as `node process.argv[1]`, so it runs this fake agent.
 process.argv[1] = join(repository, "adapters", "pi-shim", "test", "fake-agent.mjs")
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "magicctx-agents-")))
 after(() => rmSync(dir, { recursive: true, force: true }))

@@ -8,7 +8,7 @@ import { fake } from "./fake-pi.ts"
 
 declare const repository: string // defined by the test runner
 
-// A script that behaves like a short run of Pi in print mode: it loads the file, opens a session, makes one request,
+// A script that behaves like a short run of Pi in print mode: it loads the bundle, opens a session, makes one request,
 // and ends when nothing keeps its event loop alive.
 const harness = (bundle: string, end: string) => `
   const module = await import(${JSON.stringify(bundle)})
@@ -37,7 +37,7 @@ test("the bundle is one extension, and Pi's process ends when Pi quits", async (
   await fake.until((entries) => entries.at(-1)?.end === true)
 })
 
-// Pi's print mode ends as soon as nothing keeps the process alive, even while an extension waits.
+// In print mode, Pi's process ends as soon as nothing keeps it alive, even if an extension still waits for the host.
 test("a process that waits for the host lives until the answer", async () => {
   fake.follow({ silent: ["session/transform"], results: { initialize: { ...JSON.parse(limits) } } })
   await assert.rejects(run('await on.session_shutdown({ reason: "quit" }, ctx)'), /Cannot (destructure|read)|undefined/)

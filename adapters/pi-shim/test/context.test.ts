@@ -45,7 +45,7 @@ test("a fork names its original", async (t) => {
   assert.equal(received("session/transform")[0]!.params!.original, "my_session")
 })
 
-// After an abort Pi still makes a pass, whose request never reaches the provider.
+// After an abort, Pi still makes a pass, but never sends the request.
 test("a request that never reached the provider did not leave with the host's wire", async (t) => {
   const { pi, received } = await load(t)
   const messages = [user("one")]
@@ -68,7 +68,7 @@ test("a call and its result go together, and an answer of which nothing is left 
   assert.deepEqual(wire.map(({ role }) => role), ["user", "assistant", "toolResult", "user"])
   assert.deepEqual((wire[1]!.content as Array<{ id: string }>).map(({ id }) => id), ["b"])
   assert.equal((wire[2] as unknown as { toolCallId: string }).toolCallId, "b")
-  // A step that has not changed keeps its patch without being sent again.
+  // The patch of an unchanged step remains, although the step is not sent again.
   messages.push(user("further"))
   assert.deepEqual((await pi.pass(messages)).map(({ role }) => role), ["user", "assistant", "toolResult", "user", "user"])
 })

@@ -8,15 +8,15 @@ import magicctx from "../src/index.ts"
 import { leaveHome } from "../src/home.ts"
 import type { Component, Context, Message, Model, ToolDefinition, UI } from "../src/pi.ts"
 
-// The files that the extension keeps between starts must not end up in the user's own directory.
+// The extension stores files between its starts. Tests must not write them into the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
-// All tests of this file use one fake, because the process shares one host.
+// A process has only one host, so all tests of a process use this fake.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(async () => {
-  await leaveHome() // its child process would keep this process alive
+  await leaveHome() // the host's process would keep this process alive
   await fake.remove()
 })
 
@@ -36,10 +36,10 @@ export class FakePi {
   readonly notices: string[] = []
   readonly statuses: Array<string | undefined> = []
   readonly banners: Array<string[] | undefined> = []
-  /** What an extension draws over the whole screen, and how often it has asked to be drawn. */
+  /** The component that an extension shows over the whole screen, and the number of its requests to be drawn. */
   view: Component | undefined
   draws = 0
-  /** The dialogs so far, and how the user answers the next ones. */
+  /** The dialogs so far, and the user's answers to the next dialogs. */
   readonly dialogs: string[][] = []
   choices: string[] = []
   rows = 5
@@ -64,7 +64,7 @@ export class FakePi {
     this.session = session
   }
 
-  /** Calls the extension's factory. Like Pi's own objects, those of an earlier call throw from now on. */
+  /** Calls the extension's factory. As in Pi, the contexts of an earlier call throw from now on. */
   load(): void {
     this.stale.isStale = true
     this.stale = { isStale: false }
@@ -146,14 +146,14 @@ export class FakePi {
     await this.emit("session_shutdown", { reason })
   }
 
-  /** One request: Pi clones its messages, asks the extensions, and returns what it would send. */
+  /** Makes a request: clones the messages as Pi does, calls the extension, and returns the messages to send. */
   async request(messages: Message[]): Promise<{ messages: Message[]; isTouched: boolean }> {
     const clones = structuredClone(messages)
     const result = (await this.emit("context", { messages: clones })) as { messages: Message[] } | undefined
     return { messages: result?.messages ?? clones, isTouched: result !== undefined }
   }
 
-  /** A request whose answer has reached Pi. */
+  /** A request that the provider has answered. */
   async pass(messages: Message[]): Promise<Message[]> {
     const { messages: wire } = await this.request(messages)
     await this.emit("after_provider_response", { status: 200, headers: {} })
@@ -163,7 +163,7 @@ export class FakePi {
 
 let count = 0
 
-/** Loads the extension as a new process of Pi would, over a host that follows script. */
+/** Loads the extension as a new process of Pi does. The fake host does what `script` says. */
 export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, change: (pi: FakePi) => void = () => {}) {
   fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
   const n = ++count

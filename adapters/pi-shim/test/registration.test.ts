@@ -58,7 +58,7 @@ test("a command that fails shows the error", async (t) => {
   assert.deepEqual(pi.notices, ["error: /ctx-flush: database is locked"])
 })
 
-/** Lets the host ask a question while Pi waits for a pass, and returns the answer. */
+/** Makes the host call a method of the shim during a pass, and returns the shim's answer. */
 async function ask(pi: FakePi, method: string, params: object): Promise<unknown> {
   fake.follow({ ask: { "session/transform": [method, { directory: pi.cwd, ...params }] } })
   await pi.pass([user("one")])

@@ -22,8 +22,7 @@ test("a result that no answer stands before is a step of its own", () => {
   assert.deepEqual(flatten(join(messages)), messages)
 })
 
-// Pi does not send a failed answer. It would still send the results of the answer's calls, and no provider accepts
-// results without their calls.
+// Pi does not send a failed answer, but would send the results of its calls. No provider accepts results without calls.
 test("the results of an answer that has failed stay with it, and are not sent", () => {
   for (const stopReason of ["aborted", "error"]) {
     const messages = [user("go", 1), assistant([call("a")], { stopReason }, 2), result("a", "A", 3), user("on", 4)]

@@ -8,7 +8,7 @@ const answers = { results: { "session/system": { system: ["prompt", "guidance"] 
 /** A system message as Pi 0.87 makes it: the base prompt, and sections that follow. */
 const head = (): Message => ({ role: "system", content: "", sections: { preamble: "You code.", gone: null, cwd: "<cwd>" }, toolsAdded: [{ name: "read" }], timestamp: 3 }) as Message
 
-/** The prompts that the host was asked about in this session. */
+/** The system prompts that the shim has sent to the host in this session. */
 const asked = (received: (method: string) => Array<{ params?: Record<string, unknown> }>) => received("session/system").map(({ params }) => (params!.system as string[])[0])
 
 async function request(pi: FakePi, messages: Message[] = [head(), user("one")]): Promise<Message[]> {
@@ -35,8 +35,8 @@ test("the host knows a run's prompt before its first pass", async (t) => {
   assert.deepEqual(fake.story().slice(before).filter((method) => method.startsWith("session/s") || method.startsWith("session/t")).slice(-2), ["session/system", "session/transform"])
 })
 
-// Before 1.0, Pi sends no before_agent_start if a message of an extension starts a run. A prompt that is set in this
-// event would then be missing.
+// Before 1.0, if a message of an extension starts a run, Pi sends no before_agent_start. So a system prompt that is set
+// in this event would be missing.
 test("a run that a message of an extension starts has the same prompt", async (t) => {
   const { pi } = await load(t, {}, answers)
   await pi.emit("before_agent_start", { systemPrompt: "You code.", systemPromptOptions: {} })
@@ -53,7 +53,7 @@ test("a prompt that Pi changes in the middle of a run is asked about anew", asyn
   assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
 })
 
-// After all extensions have run, Pi replaces the system message with a forced prompt.
+// If an extension forces a prompt, Pi puts it into the system message after all extensions have run.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}
@@ -95,8 +95,8 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
-// Once, if the shim had to repeat a system prompt, the thinking of the whole run was lost: the shim counted a request
-// with a repeated prompt as one without the host's wire.
+// A fixed bug: if the host did not answer, and the shim repeated an earlier system prompt, the thinking of the whole
+// run was lost. The shim reported such a request as sent without the host's wire.
 test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   await request(pi)

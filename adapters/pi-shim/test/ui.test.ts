@@ -57,6 +57,14 @@ test("trouble at the start is shown, and says when the tools will be there", asy
   assert.equal(pi.statuses.at(-1), "magicctx")
 })
 
+test("trouble at the start ends without a request, as soon as a host can be started", async (t) => {
+  const { pi } = await load(t, {}, { deadly: "initialize" })
+  assert.equal(pi.statuses.at(-1), "magicctx is not working")
+  fake.follow({})
+  await fake.until(() => pi.statuses.at(-1) === "magicctx")
+  assert.equal(pi.banners.at(-1), undefined)
+})
+
 test("what is shown before the session starts waits for its screen, and a screen that is gone does no harm", () => {
   const shown: string[] = []
   const screen = new Screen()

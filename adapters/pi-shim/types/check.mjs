@@ -3,11 +3,11 @@
 //   npm run typecheck:pi
 //
 // 0.74.2 and 0.87.1 are dependencies of the tests. 1.5.2 cannot be installed, because one of its dependencies was never
-// published, so its packages are fetched one by one, each with a pinned digest, into node_modules/.cache.
-import { execFileSync, spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+// published. So its packages are fetched one by one into node_modules/.cache, each with a pinned digest.
+import { spawnSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fetched } from "../../fetched.mjs"
 
 const root = join(import.meta.dirname, "..", "..", "..")
 const modules = join(root, "node_modules")
@@ -20,23 +20,7 @@ const digests = {
   "pi-agent-core": "sha512-ie5mejS7mGfXt//9As7i3LfxVXdktZvF1JP4EQsUXTp4mU437h23MNGx7wXZ5VYs3YiG/Qnj3e7OZ2HC069OMw==",
 }
 
-/** Fetches a package of the newest version, unless it is there. Returns its directory. */
-function fetched(name) {
-  const dir = join(cache, newest, "node_modules", "@earendil-works", name)
-  if (existsSync(join(dir, "package.json"))) return dir
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true })
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm"
-  const out = execFileSync(npm, ["pack", "--json", "--pack-destination", cache, `@earendil-works/${name}@${newest}`], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
-  const tarball = join(cache, JSON.parse(out)[0].filename)
-  const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`
-  if (digest !== digests[name]) throw new Error(`${name}@${newest} has the digest ${digest}, expected ${digests[name]}`)
-  execFileSync("tar", ["xzf", tarball, "-C", dir, "--strip-components=1"])
-  rmSync(tarball)
-  return dir
-}
-
-/** Runs the compiler with Pi's package in one version. Returns whether it found no error. */
+/** Compiles files against one version of Pi's package. Returns true if the compiler found no error. */
 function check(version, pi, files) {
   const config = join(cache, `tsconfig-${version}.json`)
   mkdirSync(cache, { recursive: true })
@@ -54,10 +38,12 @@ function check(version, pi, files) {
   return status === 0
 }
 
-for (const name of Object.keys(digests)) fetched(name)
+const [newestPi] = Object.entries(digests).map(([name, digest]) =>
+  fetched(`@earendil-works/${name}@${newest}`, digest, join(cache, newest, "node_modules", "@earendil-works", name)),
+)
 const results = [
   check("0.74.2", join(modules, "pi-0.74"), ["handlers.ts"]),
   check("0.87.1", join(modules, "pi-0.87"), ["handlers.ts", "handlers-new.ts"]),
-  check(newest, fetched("pi-coding-agent"), ["handlers.ts", "handlers-new.ts"]),
+  check(newest, newestPi, ["handlers.ts", "handlers-new.ts"]),
 ]
 process.exit(results.every(Boolean) ? 0 : 1)

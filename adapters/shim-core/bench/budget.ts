@@ -1,6 +1,6 @@
 /**
- * Measures a steady pass as the harness sees it (compare, encode, pipe, host, apply), through the real bridge and the
- * real host, and prints the budgets beside the figures.
+ * Measures how long a steady pass takes for the harness: compare, encode, pipe, host, apply. It uses the real bridge
+ * and the real host, and prints the budgets beside the figures.
  *
  *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
  *                                   and 5,000 of which all but the newest 20 are dropped; the same
@@ -17,12 +17,9 @@ import { Neighbour } from "./neighbour.ts"
 import { opencode, pi, type Bench } from "./harness.ts"
 import { session } from "./session.ts"
 
-/**
- * The number of passes in a measurement. The measurement ends when it has `least` passes, `undisturbed` of them
- * undisturbed, and at the latest after `most`.
- */
+/** A measurement runs at least `least` passes, until `undisturbed` of them were undisturbed, but at most `most`. */
 const passes = { least: 100, undisturbed: 60, most: 200 }
-/** How long one measurement may wait, in total, for other processes to leave the core, in ms. */
+/** The total time that a measurement waits for other processes to leave the core, in ms. */
 const patienceMS = 40_000
 const root = join(import.meta.dirname, "../../..")
 const binary = process.env.MAGICCTX_HOST ?? join(root, "bin/magicctx-host")
@@ -31,16 +28,13 @@ const sizes = process.argv.slice(2).map(Number).filter(Boolean)
 interface Figures {
   harness: string
   messages: number
-  /** Whether all messages that may be dropped were dropped before. */
+  /** True if all messages that may be dropped were dropped before the measurement. */
   edited: boolean
   megabytes: number
   passes: number
   wholeP50: number
   wholeP95: number
-  /**
-   * The passes during which no other process used the core. Their figures are undefined if there are too few such
-   * passes.
-   */
+  /** How many passes had the core for themselves. If there were too few, p50 and p95 are undefined. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -60,7 +54,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   Object.assign(process.env, { MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: runtime, XDG_CONFIG_HOME: dir })
   mkdirSync(join(dir, "magicctx"))
   writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
-  // The history, and one more step of the model for each pass. Steps need no pause between them; a pause between
+  // The history, and one more step for each pass. All messages have about the same time: a longer pause between two
   // turns would let the prefix expire.
   const raw = bench.history(messages + passes.most, Date.now())
   const history = JSON.stringify(raw)
@@ -76,7 +70,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   const startup = performance.now() - started
   const runner = new Passes(host, bench.format, silent)
 
-  // The harness reads its database again for each pass, so no string is shared with the pass before.
+  // A harness reads its database again for each pass, so the arrays of two passes share no string.
   const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, bench.end(raw, messages + steps))
   let patience = patienceMS
   const of = { session: "ses_1", directory: dir, ...(bench.harness === "pi" && { model: { provider: "p", id: "m" } }) }
@@ -111,7 +105,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
     if (isUndisturbed) undisturbed.push(elapsed)
     hostTimes.push(host)
   }
-  // A new Passes is like a shim that has lost its array, while the database knows the session.
+  // This measures a resync: the new Passes knows no message, but the host's database knows the session.
   const resync = (await pass(steps, new Passes(host, bench.format, silent))).elapsed
   await new Promise((resolve) => setTimeout(resolve, 1000)) // let the processes rest, as they do while a model answers
   const memoryMB = resident(limits.hostPid)
@@ -129,8 +123,8 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
 }
 
 /**
- * Queues drops of the model for the whole session, and a request of the user for a pass that applies them. Each message
- * of the session is one unit.
+ * Drops all units of the session with ctx_reduce, as a model does, then calls /ctx-flush, so that the next pass applies
+ * the drops. Each message is one unit.
  */
 async function dropAll(host: Host, directory: string, messages: number): Promise<void> {
   const atOnce = 1000 // the host refuses more drops in one call
@@ -142,9 +136,8 @@ async function dropAll(host: Host, directory: string, messages: number): Promise
 }
 
 /**
- * How many times slower this machine is than the one that the budgets were set on. On that machine, Bun writes the
- * 29 MB of 5,000 messages as JSON in 44 ms. The result is at least 1, so a faster machine is measured by the budgets
- * themselves.
+ * Returns how many times slower this machine is than the machine for which the budgets were set. On that machine, Bun
+ * writes 5,000 messages (29 MB) as JSON in 44 ms. If this machine is faster, the result is 1.
  */
 function slowness(): number {
   const reference = 44
@@ -158,9 +151,9 @@ function slowness(): number {
 }
 
 /**
- * Lets the garbage collector run now rather than in the middle of the next pass. It does not sleep. A real harness has
- * just read its database for 80 ms or more when it calls the hook, so its processor is awake. After a sleep, the
- * time to wake an idle processor at each hop would be part of the figures.
+ * Collects garbage now, so that no collection runs during the next pass. settle does not sleep: after a sleep, the
+ * figures would include the time to wake up an idle processor. A real harness has just read its database for 80 ms or
+ * more, so its processor is awake.
  */
 function settle(): void {
   ;(globalThis as { Bun?: { gc(sync: boolean): void } }).Bun?.gc(true)
@@ -218,7 +211,7 @@ if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
 
-/** Compares a figure with its budget. Times are also scaled to the speed of the machine that the budgets were set on. */
+/** Compares a figure with its budget. "ok*": the time would be within the budget on the machine of the budgets. */
 function verdict(key: keyof Figures, value: number, budget: number): string {
   if (value <= budget) return "ok"
   const isTime = key !== "memoryMB" && key !== "binaryMB"

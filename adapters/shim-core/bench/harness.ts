@@ -10,7 +10,7 @@ import { session, type RawMessage } from "./session.ts"
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
-  /** A long session as JSON. A message of the protocol consists of one or more elements. */
+  /** A long session, as the harness stores it. A message of the protocol is one or more elements of the array. */
   history(messages: number, now: number): unknown[]
   /** The number of elements in the first `messages` messages of the protocol. */
   end(history: readonly unknown[], messages: number): number

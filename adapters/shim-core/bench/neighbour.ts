@@ -1,6 +1,6 @@
 /**
- * Detects that another process uses the other hardware thread of the processor's core, as happens on a shared machine.
- * A fixed amount of arithmetic then takes up to two and a half times as long, and so does every measured operation.
+ * Detects whether another process uses the second hardware thread of this core, which happens on a shared machine. If
+ * so, a fixed amount of arithmetic takes up to 2.5 times as long, and so does every measured operation.
  */
 export class Neighbour {
   private fastest = Infinity
@@ -19,8 +19,8 @@ export class Neighbour {
   }
 
   /**
-   * Waits until the other process has stopped, for at most patience ms. Returns the rest of the patience. It does not
-   * sleep, because an idle processor is slow at first.
+   * Waits until the other process has stopped, for at most `patience` ms. Returns the remaining patience. wait computes
+   * instead of sleeping, because a processor is slow after a sleep.
    */
   wait(patience: number): number {
     const from = performance.now()
@@ -29,15 +29,15 @@ export class Neighbour {
   }
 
   /**
-   * Whether a sample had the core for itself. Most samples take either about the fastest time, or at least 1.5 times
-   * as long.
+   * True if no other process used the core during the sample. Such a sample takes about the fastest time. Most other
+   * samples take at least 1.5 times as long.
    */
   isAway(sample: number): boolean {
     return sample < 1.3 * this.fastest
   }
 }
 
-/** Several chains of operations that do not wait for each other, so that they compete for the units of the core. */
+/** Four independent chains of operations keep all units of the core busy, so another process slows them down. */
 function arithmetic(): number {
   let a = 1
   let b = 2

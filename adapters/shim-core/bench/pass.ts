@@ -1,6 +1,6 @@
 /**
- * Measures the shim's own share of a steady pass, in the same steps as Passes: compare (guess, encode, check) and
- * apply (draft, apply).
+ * Measures the time of the shim's own code in a steady pass, in the same phases as Passes: compare (guess, encode,
+ * check) and apply (draft, apply).
  *
  *   npm run bench:shim              5,000 messages with 3.5 KB of tool output
  *   npm run bench:shim -- 1000      only 1,000 messages
@@ -13,7 +13,7 @@ import { session } from "./session.ts"
 const count = Number(process.argv[2] ?? 5000)
 const passes = 41
 
-/** Half of the messages have a tag prefix, as in a session that drops little. */
+/** Half of the messages get a tag, for example `§12§`, as in a session with few drops. */
 function edits(messages: number): Record<string, Patch> {
   const patches: Record<string, Patch> = {}
   for (let i = 0; i < messages; i++) {
@@ -31,7 +31,7 @@ const head = [{ info: { id: "head", role: "user" }, parts: [{ type: "text", text
 
 const times: Record<"compare" | "apply" | "both", number[]> = { compare: [], apply: [], both: [] }
 for (let pass = 0; pass < passes; pass++) {
-  // The harness reads its database again for each pass, so no string is shared with the pass before.
+  // A harness reads its database again for each pass, so the arrays of two passes share no string.
   const messages = (JSON.parse(json) as unknown[]).slice(0, count + pass)
   const resync = pass === 0
   const t0 = performance.now()

@@ -1,7 +1,6 @@
 /**
- * A projection names the members of a harness's message that the host uses. It is declared once, as data. generate.ts
- * turns it into functions that copy and compare these members, so the comparison always covers exactly the sent
- * members.
+ * A projection lists the members of a harness's message that the shim sends to the host. generate.ts makes two
+ * functions from it, which copy and compare these members. So the comparison covers exactly the sent members.
  */
 export type Projection =
   | { readonly kind: "all" }
@@ -12,26 +11,26 @@ export type Projection =
 
 export type Literal = string | number | boolean | null | undefined
 
-/** Keeps a value whole. */
+/** Sends a value whole. */
 export const all: Projection = { kind: "all" }
 
 /** Leaves a value out. */
 export const nothing: Projection = { kind: "nothing" }
 
-/** Keeps the named members of an object. Keeps any other kind of value whole. */
+/** Sends only the named members of an object. A value that is no object is sent whole. */
 export function fields(members: Record<string, Projection>): Projection {
   return { kind: "fields", members }
 }
 
-/** Keeps every element of an array in its place. Keeps any other kind of value whole. */
+/** Sends every element of an array, projected by `element`. A value that is no array is sent whole. */
 export function list(element: Projection): Projection {
   return { kind: "list", element }
 }
 
 /**
- * Chooses a projection by the value of the member at path; the empty path is the value itself. For example, a part is
- * projected by its type. The projection must keep that member, or the shim would not notice a change from one case to
- * another.
+ * Chooses a projection by the value of the member at `path`, for example by the type of a part. The empty path is the
+ * value itself. The chosen projection must send that member, too. Otherwise, the shim would not notice a change from
+ * one case to another.
  */
 export function cases(path: readonly string[], of: ReadonlyArray<readonly [Literal, Projection]>, otherwise: Projection): Projection {
   return { kind: "cases", path, cases: new Map(of), otherwise }

@@ -1,9 +1,9 @@
 import type { Literal, Projection } from "./declare.ts"
 
 /**
- * Returns the source of the module that exports `name`, the Projector of a projection. Each part of the declaration
- * gets its own functions. Engines optimise the access to a member by its place in the code, so one function that
- * walks every projection took three times as long for 5,000 messages (Bun, `npm run bench:shim`).
+ * Returns the source of a module that exports the Projector of a projection as `name`. Each part of the projection gets
+ * its own functions. With one general function, 5,000 messages took three times as long (Bun, `npm run bench:shim`),
+ * because engines optimise each place in the code that reads a member.
  */
 export function generate(name: string, projection: Projection, by: { declaration: string; runtime: string }): string {
   const module = new Module()
@@ -18,7 +18,7 @@ export function generate(name: string, projection: Projection, by: { declaration
   ].join("\n\n")
 }
 
-/** Returns an expression over the given variables. */
+/** Returns the code of an expression that uses the given variables. */
 type Same = (was: string, raw: string) => string
 type Copy = (raw: string, whole: string) => string
 
@@ -28,7 +28,7 @@ class Module {
   private readonly taken = new Set<string>()
   private readonly written = new Set<string>()
 
-  /** Returns the code that compares the values of a projection. Label is the projection's name in the declaration. */
+  /** Returns code that compares two values of a projection. `label` becomes a part of the function's name. */
   same(projection: Projection, label: string): Same {
     switch (projection.kind) {
       case "all":
@@ -40,7 +40,7 @@ class Module {
     return (was, raw) => `${name}(${was}, ${raw})`
   }
 
-  /** Returns the code that copies the values of a projection. Whole is the code for values that are copied whole. */
+  /** Returns code that copies a value of a projection. In this code, `whole` copies a value without a projection. */
   copy(projection: Projection, label: string): Copy {
     switch (projection.kind) {
       case "all":
@@ -132,7 +132,7 @@ function branches({ path, cases, otherwise }: Projection & { kind: "cases" }, of
   return [`switch (${member("raw", path)}) {`, ...groups, "  default:", `    return ${of(otherwise, "otherwise")}`, "}"]
 }
 
-/** An expression for the member of a variable at path; it yields undefined if there is none. */
+/** Code that reads the member of a variable at `path`. If there is no such member, the result is undefined. */
 function member(variable: string, path: readonly string[]): string {
   if (path.length === 0) return variable
   const above = path.map((_, i) => `isObject(${[variable, ...path.slice(0, i)].join(".")})`)

@@ -7,7 +7,7 @@ export type RunAgent = (params: AgentRunParams, signal: AbortSignal) => Promise<
 
 /**
  * The runs of hidden agents of one plugin instance. A run ends early if its time is over, if the host withdraws it, or
- * if the connection to the host is lost, because no later host would know of the run.
+ * if the connection is lost, because the next host does not know the run.
  */
 export class AgentRuns {
   readonly handlers: Pick<Handlers, typeof Method.AgentRun | typeof Method.AgentAbort> = {

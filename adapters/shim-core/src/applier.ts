@@ -6,9 +6,9 @@ import { compile, PatchError, plan, write, type CompiledPatch, type Write } from
 import { clone } from "./projection.ts"
 
 /**
- * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i.
- * The applier makes them only when the answer has arrived, because a host that has forgotten the session asks for the
- * unchanged array.
+ * The writes that the applier plans while the host works: plans[i] contains the writes of the patch inPlace[i] to the
+ * message start + i. The applier makes the writes only after the answer, because a host that has forgotten the session
+ * asks for the unchanged array.
  */
 export interface Draft {
   readonly start: number
@@ -16,15 +16,15 @@ export interface Draft {
   readonly plans: Plans
 }
 
-/** The writes to consecutive messages. An entry is undefined if the patch does not fit its message. */
+/** The writes to consecutive messages. If a patch does not fit its message, its entry is undefined. */
 type Plans = ReadonlyArray<readonly Write[] | undefined>
 
 const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
 const noWrites: readonly Write[] = []
 
 /**
- * Turns the arrays of one session into the wire. It holds the head and the patches between passes. If it refuses an
- * answer, both the array and this state stay as they were.
+ * Turns the arrays of one session into the wire. Between passes, it stores the head and the patches. If an answer of
+ * the host is invalid, neither the array nor the stored state changes.
  */
 export class MutationApplier {
   private state: Applied | undefined
@@ -34,14 +34,14 @@ export class MutationApplier {
     this.key = key
   }
 
-  /** The head's messages, which the newest wire begins with, as the host sent them. */
+  /** The messages of the head as the host sent them. The newest wire begins with them. */
   get head(): readonly unknown[] {
     return this.state?.head ?? []
   }
 
   /**
-   * Plans as much of the wire as possible before the answer arrives. The first `keep` messages are the same as in the
-   * last good array, and few answers change them.
+   * Plans writes before the answer arrives. The first `keep` messages are the same as in the last good array, and few
+   * answers contain new patches for them.
    */
   draft(messages: readonly unknown[], keep: number): Draft {
     if (!this.state) return noDraft
@@ -52,9 +52,9 @@ export class MutationApplier {
   }
 
   /**
-   * Applies the answer to a pass over messages, in place. The answer to a resync describes the whole array. A message
-   * stays raw if its patch does not fit. The result is the number of such messages. Throws if the answer as a whole
-   * is invalid.
+   * Changes messages into the wire by the host's answer. The answer to a resync describes the whole array; other
+   * answers describe only changes. If a patch does not fit its message, the message stays unchanged. Returns the number
+   * of such messages. Throws if the answer is invalid.
    */
   apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): number {
     const usable = resync ? noDraft : draft
@@ -64,15 +64,15 @@ export class MutationApplier {
     return unfit
   }
 
-  /** Takes over the state from the answer to a pass whose wire is not needed. The next answer builds on this state. */
+  /** Stores the state of an answer whose wire is not needed. The next answer describes only changes to this state. */
   learn(messages: readonly unknown[], mutation: WireMutation): void {
     this.commit(this.next(messages, mutation, false, noDraft))
   }
 
   /**
-   * Applies the last good mutation to messages, in place, for a pass that got no answer. It uses only the patches
-   * that still fit. To find these, it compares messages with last, the array that the patches were made for. Returns
-   * how many patched messages stay raw; undefined if no part of the mutation can be used.
+   * If a pass got no answer, reapply changes messages by the last good answers. It uses only patches that still fit: it
+   * compares messages with `last`, the array for which the patches were made. Returns how many messages have a patch
+   * that no longer fits; undefined if nothing can be used.
    */
   reapply(messages: unknown[], last: LastArray): number | undefined {
     const still = this.state && fitting(this.state, messages, last, this.key)
@@ -100,8 +100,8 @@ export class MutationApplier {
   }
 
   /**
-   * Returns the patches of the messages from start on. It reuses those of a draft, unless the answer changes messages
-   * other than the new ones.
+   * Returns the patches of the messages from start on. If the answer changes only new messages, the patches of the
+   * draft are used again.
    */
   private inPlace(messages: readonly unknown[], start: number, patches: Applied["patches"], changed: Changes, draft: Draft): InPlace {
     const end = draft.start + draft.plans.length
@@ -141,8 +141,8 @@ function compiled({ edits, cleared }: WireMutation): Changes {
 }
 
 /**
- * Turns messages into the wire, in place. If the draft was made with the same patch for a message, it uses the
- * planned writes. Returns the number of messages whose patch does not fit. These stay raw.
+ * Changes messages into the wire. If a message has the same patch as in the draft, render uses the planned writes. If a
+ * patch does not fit, its message stays unchanged. Returns the number of such messages.
  */
 function render(messages: unknown[], { head, start, inPlace, kept }: Pick<Next, "head" | "start" | "inPlace" | "kept">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0

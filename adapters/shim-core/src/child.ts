@@ -4,7 +4,7 @@ import { asError } from "./connection.ts"
 import type { Harness } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
-/** How long a child may take to end after the shim has asked it to, in ms. Then the shim kills it. */
+/** If the child has not ended this long after stop was called, in ms, the shim kills it. */
 const defaultGraceMS = 2000
 
 /** A running host and the streams that carry the protocol. */
@@ -19,8 +19,8 @@ export interface Child {
 }
 
 /**
- * How long to wait for the last stderr output of an ended child, in ms. Its own children may hold the pipes open for
- * longer.
+ * When a child has ended, the shim waits this long for its last stderr output, in ms. The child's own children may keep
+ * the pipe open for longer.
  */
 const lastErrorLineMS = 100
 
@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * Whether the child keeps this process alive until stop is called. Without this, a harness that ends when its event
-   * loop is empty would end in the middle of a hook. A child that keeps the process alive also gets its own process
-   * group, because the terminal's Ctrl-C reaches the harness's whole group.
+   * If true, the child keeps this process alive until stop is called. Some harnesses exit when their event loop is
+   * empty: without the child, they would exit while a hook waits. The child also gets its own process group, because
+   * the terminal's Ctrl-C reaches the harness's whole group.
    */
   readonly keepsAlive: boolean
 }
@@ -83,8 +83,8 @@ function cannotStart(path: string, { message }: Error, harness: Harness): string
 }
 
 /**
- * Whether the signal means that the file is an incomplete program. If a complete program crashes, Go prints a report on
- * stderr, and the process does not end with one of these signals.
+ * True if the file is probably an incomplete program. If a complete program crashes, Go prints a report on stderr, and
+ * the process does not end with one of these signals.
  */
 function isCrash(signal: string | null): boolean {
   return /^SIG(SEGV|BUS|ILL)$/.test(signal ?? "")
@@ -101,7 +101,7 @@ function unref(child: ChildProcess): void {
 
 const longestErrorBytes = 4096
 
-/** Copies stderr to the log. Returns a function that returns the last line of stderr, unless that is a log line. */
+/** Copies stderr to the log. The returned function returns the last line of stderr, or "" for a line of the log. */
 function lastErrorLine(stderr: Readable, log: Log): () => string {
   let text = ""
   stderr.on("data", (chunk: Buffer) => {

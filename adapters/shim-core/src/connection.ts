@@ -18,7 +18,7 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The error if the output of the other end has ended. The process at the other end may report the reason. */
+/** The other end has closed its output. Its process may report a better reason when it ends. */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
@@ -29,16 +29,16 @@ export const invalidParams = -32602
 export const internalError = -32603
 
 /**
- * The length to which an attachment is filled with spaces, in bytes. Bun 1.3 holds a write of less than 4096 bytes back
- * until its event loop turns. During a pass, the loop turns only after the shim has compared the whole array, so the
- * host would begin later. Node writes at once.
+ * Attachments are padded with spaces to this length, in bytes. Bun 1.3 delays a write of less than 4096 bytes to the
+ * next turn of its event loop. In a pass, the shim compares the whole array before that turn, so the host would begin
+ * later. Node writes at once.
  */
 const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
 
-/** How long to wait for the last answers of the other end, after it has stopped reading, in ms. */
+/** If the other end has stopped reading, the connection waits this long for its last answers, in ms. */
 const lastAnswersMS = 1000
 
-/** Answers a request of the other end. If it throws an RpcError, the answer carries that error's code. */
+/** Answers a request of the other end. If it throws an RpcError, the answer contains that error's code. */
 export type RequestHandler = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>
 
 /** A request that waits for its answer. */
@@ -69,10 +69,7 @@ interface Settle {
   reject(reason: Error): void
 }
 
-/**
- * A JSON-RPC 2.0 conversation over a pair of streams. It lives until close is called, or until the input ends or
- * breaks.
- */
+/** A JSON-RPC 2.0 conversation over a pair of streams. It ends after close, or when the input ends or fails. */
 export class Connection {
   /** Resolves when the connection is gone. Never rejects. */
   readonly closed: Promise<Error>
@@ -113,8 +110,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request. The attachment is raw JSON that travels beside the body. onSent is called when the last byte is
-   * written. Throws if the request cannot be sent at all.
+   * Sends a request. The attachment is raw JSON, which is sent after the body. onSent is called when the last byte is
+   * written. If the request cannot be sent, request throws.
    */
   request(method: string, params: unknown, attachment?: string, onSent?: () => void): Pending {
     const id = this.#nextID++
@@ -157,7 +154,7 @@ export class Connection {
     return this.#output.writableLength
   }
 
-  /** Ends the conversation. All waiting requests fail together, and all requests being served are aborted. */
+  /** Ends the conversation. All requests that wait for an answer fail, and all requests being served are aborted. */
   close(reason: Error): void {
     if (this.#closedBy) return
     this.#closedBy = reason
@@ -170,8 +167,8 @@ export class Connection {
   }
 
   /**
-   * Waits for the last answers of the other end, which has stopped reading. Answers that are already on their way are
-   * still valid. If the shim repeated the request for a pass instead, the host would run a second pass.
+   * Called when the other end has stopped reading. Its last answers may still arrive. If the shim did not wait for
+   * them, it would send the request for a pass again, and the host would run a second pass.
    */
   #waitForLastAnswers(broken: Error): void {
     if (!this.isWritable) return

@@ -3,11 +3,11 @@ import { bounded, within } from "./deadline.ts"
 import { Code, Method, ProtocolMajor, type InitializeParams, type InitializeResult, type SessionStatus, type ShimCalls } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
-/** A plugin instance's answers to the host's requests. A method that is missing here is unknown to the instance. */
+/** The methods of a plugin instance that the host may call. A missing method is unknown to the instance. */
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
 } & {
-  /** Gets the status of a session after each pass and its answer, if the instance has subscribed to that session. */
+  /** If the instance has subscribed to a session, it gets the session's status after each pass and each answer. */
   [Method.SessionChanged]?: (status: SessionStatus) => void
 }
 
@@ -21,7 +21,7 @@ export class Directory {
   refusal: string | undefined
   /** The connection on which the directory was last opened. */
   connection: Connection | undefined
-  /** The running initialize on a connection that already serves other directories. */
+  /** The running initialize that asks the host about this directory again. */
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
@@ -49,7 +49,7 @@ export class Directory {
     this.#endFirstWait()
   }
 
-  /** Resolves with the first answer. Resolves with undefined if timeoutMS have passed or no host can be started. */
+  /** Resolves with the first answer. If timeoutMS pass, or if no host can be started, it resolves with undefined. */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     await within(timeoutMS, this.#first)
     return this.result
@@ -78,7 +78,7 @@ export class Directories {
     return [...this.#all].filter((directory) => directory.connection !== connection)
   }
 
-  /** Opens a directory. Fails only if the host cannot serve any directory. */
+  /** Opens a directory. If the host refuses only this directory, open does not fail. */
   async open(connection: Connection, directory: Directory): Promise<void> {
     directory.connection = connection
     try {
@@ -88,7 +88,7 @@ export class Directories {
       directory.settle(result)
     } catch (err) {
       if (!(err instanceof RpcError) || isStopping(err) || isOtherProtocol(err)) throw err
-      // The host works, but refuses this directory. It may accept it after its next restart.
+      // The host works, but refuses this directory. After the next restart, the host may accept the directory.
       this.#log.warn("directory refused", { directory: directory.params.directory, cause: err.message })
       directory.settle(undefined, err.message)
     }
@@ -104,15 +104,15 @@ export class Directories {
     for (const { linked } of this.#all) linked(isOpen)
   }
 
-  /** Hands a notification of the host to all instances. */
+  /** Passes a notification of the host to all instances. */
   notify(method: string, params: unknown): void {
     if (method !== Method.SessionChanged) return
     for (const { handlers } of this.#all) handlers[Method.SessionChanged]?.(params as SessionStatus)
   }
 
   /**
-   * Hands a request of the host to the instance whose directory it names. Without a directory, any instance that
-   * knows the method answers.
+   * Passes a request of the host to the instance of the directory that the request names. If the request names no
+   * directory, any instance that knows the method answers.
    */
   async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { directory } = (params ?? {}) as { directory?: string }
@@ -127,8 +127,8 @@ export class Directories {
 }
 
 /**
- * Throws if the host uses another protocol. A newer host refuses an older shim itself, but an older host answers a
- * newer shim.
+ * Throws if the host uses another protocol. A newer host refuses an older shim by itself. But an older host answers a
+ * newer shim, so the shim must check.
  */
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
@@ -137,12 +137,12 @@ function checked(result: InitializeResult): InitializeResult {
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
-/** Whether a host refused a call because it is about to end. The host has not started the call. */
+/** True if the host refused a call because it is about to end. The host has not started the call. */
 export function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }
 
-/** Whether a host refused this shim because of its protocol version. Only another host can help then. */
+/** True if the host refused this shim because of its protocol version. Only another host can help. */
 export function isOtherProtocol(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Version
 }

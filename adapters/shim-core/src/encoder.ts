@@ -2,38 +2,36 @@ import { LastArray } from "./last.ts"
 import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
-/**
- * The content of a transform request: an array equals the first `keep` messages of revision `base`, followed by `tail`.
- */
+/** A transform request sends an array as the first `keep` messages of revision `base`, followed by `tail`. */
 export interface Delta {
   base: number
   keep: number
   /** The projected messages after the first `keep` ones, as JSON. */
   attachment: string
   /**
-   * The messages of the attachment as values. The snapshots are made from these values: before the delta is confirmed,
-   * the harness's own array has already become the wire.
+   * The messages of the attachment as values. The snapshots are made from these values, because the harness's own array
+   * has already become the wire when the host confirms the delta.
    */
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision base. */
   readonly confirmed: readonly unknown[]
-  /** Whether the first `keep` messages are not compared yet. */
+  /** True if the first `keep` messages have not been compared yet. */
   readonly isGuess: boolean
   /** Snapshots of the tail, once they are made. */
   snapshots?: readonly unknown[]
 }
 
 /**
- * Encodes the message arrays of one session as deltas. It remembers the projection of the last array that the host
- * confirmed. Revision 0 means that there is no such array.
+ * Encodes the message arrays of one session as deltas. It stores snapshots of the last array that the host confirmed.
+ * Revision 0 means that no array is confirmed.
  */
 export class DeltaEncoder {
-  /** Snapshots of the last array that the host confirmed, while the host holds it. */
+  /** Snapshots of the last confirmed array; empty if the host no longer has this array. */
   #confirmed: readonly unknown[] = []
   #revision = 0
-  /** The last confirmed array, once the host no longer holds it: either as snapshots, or condensed to digests. */
+  /** If the host no longer has the last confirmed array, this is that array, as snapshots or as digests. */
   #former: readonly unknown[] | LastArray | undefined
-  /** Whether the last array had changed only at its end, so that a guess would have been right. */
+  /** True if the last array had changed only at its end, so that a guess would have been right. */
   #grows = true
   readonly #message: Projector
 
@@ -41,7 +39,7 @@ export class DeltaEncoder {
     this.#message = message
   }
 
-  /** Encodes the difference between messages and the confirmed array; the whole array if there is none. */
+  /** Encodes the difference between messages and the confirmed array, or all messages if no array is confirmed. */
   encode(messages: readonly unknown[]): Delta {
     const keep = this.#firstDifference(messages)
     this.#grows = keep === this.#endOfCommon(messages)
@@ -49,28 +47,26 @@ export class DeltaEncoder {
   }
 
   /**
-   * Encodes the difference without comparing the whole array. It assumes that the array only changed at its end, which
-   * is true for almost every step of a running session. The caller sends the guess at once and must check it with
-   * isRight afterwards. If the last array had also changed elsewhere, the whole array is compared, because another
+   * Encodes the difference on the assumption that the array has changed only at its end, which is true for almost every
+   * step. So the caller can send the delta before the whole array is compared. Afterwards, the caller must check it
+   * with isRight. If the previous array had also changed elsewhere, guess compares the whole array, because another
    * plugin may change the array in every pass.
    */
   guess(messages: readonly unknown[]): Delta {
     return this.#grows ? this.#delta(messages, this.#endOfCommon(messages), true) : this.encode(messages)
   }
 
-  /** Whether a guessed delta is the real difference between messages and the confirmed array. */
+  /** True if a guessed delta is the real difference between messages and the confirmed array. */
   isRight({ isGuess, keep }: Delta, messages: readonly unknown[]): boolean {
     return !isGuess || this.#firstDifference(messages, keep) === keep
   }
 
-  /**
-   * Makes the snapshots that `confirm` needs. For a whole array this takes long, so they are made while the host works.
-   */
+  /** Makes the snapshots that `confirm` needs, while the host works, because a whole array takes long. */
   prepare(delta: Delta): void {
     delta.snapshots ??= delta.tail.map((message) => this.#message.snapshot(message))
   }
 
-  /** Records that the host holds the array of `delta` under this revision. */
+  /** Records that the host has the array of `delta` under this revision. */
   confirm(delta: Delta, revision: number): void {
     this.prepare(delta)
     this.#confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
@@ -78,7 +74,7 @@ export class DeltaEncoder {
     this.#former = undefined
   }
 
-  /** Makes the next delta carry the whole array. */
+  /** Makes the next delta contain the whole array. */
   reset(): void {
     this.#former ??= this.#confirmed
     this.#confirmed = []
@@ -86,15 +82,15 @@ export class DeltaEncoder {
   }
 
   /**
-   * Like reset, but also replaces the messages with digests, because arrays are large. A digest still shows whether a
-   * message has changed.
+   * Like reset, but also replaces the snapshots with digests, which are small. A digest still shows whether a message
+   * has changed.
    */
   forget(key: MessageKey): void {
     this.#former = this.last(key).condensed()
     this.reset()
   }
 
-  /** The last confirmed array, whether or not the host still holds it. */
+  /** The last confirmed array, whether or not the host still has it. */
   last(key: MessageKey): LastArray {
     const array = this.#former ?? this.#confirmed
     return array instanceof LastArray ? array : LastArray.of(array, key, this.#message)

@@ -5,7 +5,7 @@ import { timeoutMS } from "./timeouts.ts"
 
 /** Runs one of the host's tools. If the tool cannot run, throws an error with the text for the model. */
 export async function executeTool(host: Host, params: ToolExecuteParams, signal?: AbortSignal): Promise<ToolExecuteResult> {
-  // The host stores its reply under the call id, so a call may be sent again after a crash.
+  // The host stores its result under the call id. So if the host crashes, a call with an id may be sent again.
   const options = { timeoutMS: timeoutMS.tool, once: !params.callId, ...(signal && { signal }) }
   try {
     return await host.call(Method.ToolExecute, params, options)

@@ -2,22 +2,20 @@ import type { LastArray } from "./last.ts"
 import { kept, type Applied, type InPlace, type Kept, type MessageKey } from "./mutation.ts"
 import type { CompiledPatch } from "./patch.ts"
 
-// This code runs only in a pass without an answer from the host. It is not in applier.ts: with this code in that
-// file, Bun compiled the file's hot path differently, and a steady pass of bench:shim took 7 to 10 % longer.
+// This code runs only if a pass gets no answer from the host. It has its own file, because in applier.ts it made Bun
+// compile the hot path differently, and a steady pass of bench:shim took 7 to 10 % longer.
 
 /** The part of the last good mutation that still fits an array. */
 interface Fitting extends Pick<Applied, "head" | "start"> {
   inPlace: InPlace
   kept: readonly Kept[]
-  /**
-   * The number of messages with a patch that stay raw, because the patch may not be meant for their present content.
-   */
+  /** The number of messages whose patch is not used, because it may not fit their present content. */
   unfit: number
 }
 
 /**
- * Chooses, message by message, the patches that still fit messages. To find them, it compares messages with last, the
- * array that the patches were made for. The result is undefined if no part of the mutation can be used.
+ * Chooses the patches that still fit. It compares messages with `last`, the array for which the patches were made. If
+ * no part of the last good mutation can be used, the result is undefined.
  */
 export function fitting(state: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): Fitting | undefined {
   const cut = cutOf(state, messages, last, key)
@@ -34,14 +32,13 @@ export function fitting(state: Applied, messages: readonly unknown[], last: Last
   const inPlace = messages.slice(start).map((message) => patchOf(key(message), message))
   const pinned = kept(messages, start, state.pinned, key, patchOf)
   if (!fits) return undefined
-  // The head stands for the messages that are cut off at the front. If all of those are gone, the head must be
-  // removed, too.
+  // The head replaces the messages before the cut. If all of them are gone, the head must be removed, too.
   return { head: cut === undefined ? [] : state.head, start, inPlace, kept: pinned, unfit }
 }
 
 /**
- * Finds the place at which to cut the array: after the newest cut-off message that is still there; undefined if all of
- * them are gone.
+ * Returns the index at which the array is cut: after the newest message that the head replaces. If the array contains
+ * no such message any longer, the result is undefined.
  */
 function cutOf({ start, lastDropped }: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {
   if (start === 0) return 0

@@ -10,7 +10,7 @@ export class FrameError extends Error {
   override name = "FrameError"
 }
 
-/** Returns the bytes of a frame, in pieces to be written one after another. */
+/** Returns the bytes of a frame as buffers, which are to be written one after another. */
 export function encodeFrame(body: string, attachment?: string): Buffer[] {
   const bodyBytes = Buffer.from(body)
   if (bodyBytes.length > MaxBodyBytes) throw new FrameError(`a body of ${bodyBytes.length} bytes; ${MaxBodyBytes} are allowed`)
@@ -30,7 +30,7 @@ function header(body: number, attachment?: number): Buffer {
 const headerEnd = Buffer.from("\r\n\r\n")
 const maxHeaderBytes = 1024
 
-/** Cuts a byte stream into frames. It copies each byte at most once, however the stream is chunked. */
+/** Cuts a byte stream into frames. It copies each byte at most once, whatever the sizes of the chunks are. */
 export class FrameReader {
   #chunks: Buffer[] = []
   #size = 0
@@ -41,7 +41,7 @@ export class FrameReader {
     this.#onFrame = onFrame
   }
 
-  /** Takes the next chunk and reports each frame that it completes. Throws FrameError if the bytes are not frames. */
+  /** Reads the next chunk, and reports each frame that is complete. Throws FrameError if the bytes are no frames. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#size += chunk.length

@@ -10,11 +10,11 @@ import { attemptMS, Supervisor } from "./supervisor.ts"
 export interface CallOptions {
   timeoutMS: number
   signal?: AbortSignal
-  /** Raw JSON that travels beside the parameters. */
+  /** Raw JSON that is sent after the parameters. */
   attachment?: string
-  /** Called when the request is written. The host works from then on, so the caller can do other work. */
+  /** Called when the request is written. While the host works, the caller can do other work. */
   onSent?: () => void
-  /** If set, the call fails instead of being sent again to the next host. Calls that have effects need this. */
+  /** If true, and if the host is lost, the call fails and is not sent to the next host. Calls with effects need it. */
   once?: boolean
 }
 
@@ -24,34 +24,28 @@ export interface Opening {
   readonly result: InitializeResult | undefined
   /** The reason why the host refused the directory, if it did. */
   readonly refusal: string | undefined
-  /** Resolves with the first answer. Resolves with undefined if timeoutMS have passed or no host can be started. */
+  /** Resolves with the first answer. If timeoutMS pass, or if no host can be started, it resolves with undefined. */
   opened(timeoutMS: number): Promise<InitializeResult | undefined>
-  /** Asks the host again whether it serves the directory now. Returns soon if the host is known to be down. */
+  /** Asks the host again whether it serves the directory. If the host is known to be down, again returns soon. */
   again(): Promise<InitializeResult | undefined>
   close(): void
 }
 
-/** How long calls wait for any bytes of the host after a missed deadline, in ms. */
+/** After a missed deadline, calls wait this long for any bytes of the host, in ms. Then they fail. */
 const awaitBytesMS = 250
-/**
- * If this number of hosts have ended while they worked on a call, the call is not sent again, because it may be the
- * cause.
- */
+/** If a call was running in this many hosts when they ended, it is not sent again, because it may have ended them. */
 const mostHosts = 2
-/**
- * If a call has lost this number of connections, it is not sent again, even if all of them led to one host that is
- * ending.
- */
+/** If a call has lost this many connections, it is not sent again, even if all of them led to the same host. */
 const mostLosses = 4
 /** How many bytes may wait for a host that does not read, before further notifications are dropped. */
 const longestUnread = 16 << 20
 
 /**
- * The host as a shim sees it: always there, sometimes slow. The supervisor runs the process; this class makes the
- * calls. Calls that were waiting when a host died are sent again to the next host, until their deadlines.
+ * The interface of a shim to the host. The supervisor runs the process, and this class makes the calls. If a host dies,
+ * its waiting calls are sent again to the next host, until their deadlines.
  *
- * If the host is down, calls fail soon instead of waiting for their own deadlines. The supervisor tries to reach the
- * host in the background, and with every call.
+ * If the host is down, calls fail soon, before their own deadlines. The supervisor tries to reach the host in the
+ * background, and also with every call.
  */
 export class Host {
   readonly #supervisor: Supervisor
@@ -82,7 +76,7 @@ export class Host {
     this.#directories.add(directory)
     this.#supervisor.begin()
     const { connection } = this.#supervisor
-    // If the connection breaks here, the directory is opened on the next one.
+    // If this connection breaks, the directory is opened on the next connection.
     if (connection) this.#directories.open(connection, directory).then(() => linked(true), () => {})
     return {
       get result() {
@@ -102,7 +96,7 @@ export class Host {
     const supervisor = this.#supervisor
     const deadline = Date.now() + options.timeoutMS
     const losses = new Losses()
-    // There is no await while connected, so that calls are sent in the order in which they are made.
+    // If there is a connection, no await precedes the sending, so calls are sent in the order in which they are made.
     const send = (connection: Connection) => {
       const pending = connection.request(method, params, options.attachment, options.onSent)
       losses.sentOn(connection)
@@ -128,26 +122,26 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // The call may have been queued for a connection that has been made and lost since.
+        // If the call was queued, it was sent on a newer connection, which may be lost now.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
     }
   }
 
-  /** Fails soon if the host is down, so that callers do not prepare the parameters of a call for nothing. */
+  /** If the host is down, reach fails soon. So callers do not prepare the parameters of a call for nothing. */
   async reach(): Promise<void> {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // If the host is only slow, it will answer the withdrawn request, and this ends the silence.
+    // If the host is only slow, it still answers the withdrawn request, and the answer ends the silence.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }
 
   /**
-   * Sends a notification, in order with the calls. If there is no host, the notification waits for the next one. If too
-   * much waits already, it is dropped.
+   * Sends a notification, in order with the calls. If there is no host, the notification waits for the next host. If
+   * too much is waiting already, the notification is dropped.
    */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
     const { connection } = this.#supervisor
@@ -161,10 +155,7 @@ export class Host {
     return this.#supervisor.stop(graceMS)
   }
 
-  /**
-   * Asks the host about a directory again. If there is no connection, makes the next attempt to reach the host begin
-   * now.
-   */
+  /** Asks the host about a directory again. If there is no connection, the next attempt to reach the host begins. */
   async #reopen(directory: Directory): Promise<InitializeResult | undefined> {
     const { connection } = this.#supervisor
     if (!connection) {
@@ -179,15 +170,15 @@ export class Host {
     return directory.result
   }
 
-  /** Sends as soon as there is a connection, in order. */
+  /** Sends a message as soon as there is a connection. Messages are sent in order. */
   #queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
     if (this.#supervisor.isStopped) return Promise.reject(new Error(this.trouble))
     return this.#supervisor.isDown ? this.#attempt(send, deadline, signal) : bounded(this.#outbox.add(send), deadline, signal)
   }
 
   /**
-   * Sends a message as soon as the running attempt has reached the host. If the supervisor pauses, the next attempt
-   * begins now.
+   * Sends a message as soon as the running attempt has reached the host. If the supervisor waits between two attempts,
+   * the next attempt begins now.
    */
   #attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
     const end = Math.min(deadline, this.#supervisor.hurry())
@@ -207,9 +198,9 @@ class Losses {
   }
 
   /**
-   * Records that the call has lost its connection. Returns whether the call must not be sent again. A call that was
-   * never sent is not the cause of the loss. Right after a host was killed, a new bridge may connect to that same
-   * host again. Then the call has lost two connections, although only one host has ended.
+   * Records that the call has lost its connection. Returns true if the call must not be sent again. A call that was
+   * never sent is not the cause of the loss. Hosts are counted by process id: right after a host was killed, a new
+   * bridge may connect to the same host again, and the call loses two connections to one host.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

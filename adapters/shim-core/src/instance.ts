@@ -30,8 +30,8 @@ export interface Project {
 }
 
 /**
- * A plugin instance, one for each directory. It opens the directory in the host, notices when trouble begins and
- * ends, tells the user once, and asks the host again before the next pass. A shim adds the hooks of its harness.
+ * One plugin instance for each directory: the part that all harnesses share. It opens the directory in the host. If the
+ * host cannot work, it tells the user once, and asks the host again before each pass. Each shim adds its hooks.
  */
 export abstract class PluginInstance {
   readonly directory: string
@@ -43,8 +43,13 @@ export abstract class PluginInstance {
   readonly #params: InitializeParams
   readonly #opening: Opening
   readonly #registrations: Registrations
-  /** The reason why the host does not work, as the shim has told it to the user; undefined while the host works. */
+  /** The reason why the host does not work, as the user was told; undefined while the host works. */
   #trouble: string | undefined
+  /**
+   * True if a pass has failed in the present episode of trouble. In this case, only a successful pass ends the episode.
+   * If a new connection ended it, a host that dies in every pass would cause one notice after another.
+   */
+  #hasFailedPass = false
   #mustAskAgain = false
   /** The sessions that oncePerEpisode has seen in the present episode of trouble. */
   readonly #marked = new Set<string>()
@@ -70,7 +75,11 @@ export abstract class PluginInstance {
       directory,
       ...(worktree !== undefined && { worktree }),
     }
-    this.#opening = lease.host.open(this.#params, handlers, (isOpen) => isOpen && this.linked())
+    this.#opening = lease.host.open(this.#params, handlers, (isOpen) => {
+      if (!isOpen) return
+      if (this.#trouble !== undefined && !this.#hasFailedPass && this.enabled) this.#works(this.enabled)
+      this.linked()
+    })
   }
 
   /**
@@ -80,15 +89,15 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * The last sentence of the shim's notice if the host was missing at the start. It differs between the harnesses, and
-   * begins with a space.
+   * If the host was missing at the start, the shim's notice contains this sentence, which begins with a space. Example:
+   * " Its tools and commands are there after the next start of Pi."
    */
   protected abstract readonly noticeAtStart: string
 
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
 
-  /** Called when there is a new connection, which may lead to a host that has forgotten the subscriptions. */
+  /** Called after a new connection. Its host may have forgotten the subscriptions. */
   protected linked(): void {}
 
   /** Says where a user learns more about the trouble. It ends with a command line. */
@@ -101,22 +110,22 @@ export abstract class PluginInstance {
   }
 
   /**
-   * The host's answer to initialize, while the host works for this directory. If it is undefined, nothing may be
-   * forwarded.
+   * The host's answer to initialize. If the host does not work for this directory, it is undefined, and nothing may be
+   * forwarded to the host.
    */
   get enabled(): InitializeResult | undefined {
     const { result } = this.#opening
     return result?.enabled ? result : undefined
   }
 
-  /** Whether the host is switched on but cannot work. Then the last good mutation stays in effect. */
+  /** True if the host is switched on but cannot work. Requests are then sent with the last good mutation. */
   get isInTrouble(): boolean {
     return this.#trouble !== undefined
   }
 
   /**
-   * Waits for the host's first answer, tells the user if something is wrong, and returns the answer with the things
-   * to register.
+   * Waits for the host's first answer, and tells the user if something is wrong. Returns the answer, or an earlier one,
+   * with the tools and commands to register.
    */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.#opening.opened(timeoutMS)
@@ -152,8 +161,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Returns the present trouble, once for each session and episode. Returns undefined without trouble, and on later
-   * calls in the episode. The signal aborts when the episode ends.
+   * Returns the trouble, and a signal that aborts when the episode of trouble ends. Without trouble, and after the
+   * first call for the session in this episode, the result is undefined.
    */
   protected oncePerEpisode(session: string): { trouble: string; signal: AbortSignal } | undefined {
     const trouble = this.#trouble
@@ -175,15 +184,13 @@ export abstract class PluginInstance {
     return this.#opening.refusal ?? this.#opening.result?.reason ?? this.host.trouble
   }
 
-  /**
-   * Notes the result of a pass. Only a successful pass ends an episode of trouble: a host that dies in every pass
-   * would otherwise switch the notice on and off.
-   */
+  /** Notes the result of a pass. */
   #passed(failure: Error | undefined): void {
     if (!failure) {
       if (this.enabled) this.#works(this.enabled)
       return
     }
+    this.#hasFailedPass = true
     this.#mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
     this.#fails(failure.message)
   }
@@ -202,6 +209,7 @@ export abstract class PluginInstance {
   #endTrouble(): boolean {
     if (this.#trouble === undefined) return false
     this.#trouble = undefined
+    this.#hasFailedPass = false
     this.#marked.clear()
     this.#episode.abort()
     this.#episode = new AbortController()
@@ -209,7 +217,7 @@ export abstract class PluginInstance {
     return true
   }
 
-  /** Records that the host does nothing for this directory, which is not a fault. The user gets the reason once. */
+  /** Called if the host is off for this directory without a fault, for example by a setting. The user is told once. */
   #standsDown(result: InitializeResult): void {
     this.#endTrouble()
     this.#registrations.remember(this.directory, result)
@@ -237,8 +245,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Runs the body of a hook. It catches every error, because a hook that throws may end the user's turn. After an
-   * error, everything that the body has not changed yet stays as it was.
+   * Runs the body of a hook, and catches every error, because a hook that throws may end the user's turn. After an
+   * error, the changes that the body has made so far remain.
    */
   async guard<T>(hook: string, body: () => Promise<T> | T): Promise<T | undefined> {
     try {
@@ -250,9 +258,7 @@ export abstract class PluginInstance {
     }
   }
 
-  /**
-   * Tells the user once that the harness has passed an unexpected value to a hook, which its known versions never do.
-   */
+  /** A TypeError in a hook means that this version of the harness passes unexpected values. The user is told once. */
   #isStrange(hook: string, { message }: TypeError): void {
     if (this.#hasToldOfStrangeness) return
     this.#hasToldOfStrangeness = true
@@ -267,7 +273,7 @@ export abstract class PluginInstance {
   }
 }
 
-/** Whether the host is off for a directory because a setting says so. */
+/** True if the host is off for a directory without a fault, for example because a setting says so. */
 function isOff({ enabled, trouble }: InitializeResult): boolean {
   return !enabled && !trouble
 }

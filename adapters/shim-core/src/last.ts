@@ -5,8 +5,8 @@ import type { Members, Projector } from "./projection.ts"
 import { ObjectSnapshot } from "./snapshot.ts"
 
 /**
- * The last array that the host confirmed, reduced to the facts that are needed to use its patches without the host. A
- * patch names parts by their index. In a message that has changed since, `/parts/1` may be another part, or missing.
+ * The last array that the host confirmed. If the host does not answer, it shows which patches can still be used: a
+ * patch names parts by their index, and in a message that has changed, `/parts/1` may be another part, or missing.
  */
 export class LastArray {
   /** Snapshots of the messages, or digests of the snapshots, by key and in the order of the array. */
@@ -32,10 +32,7 @@ export class LastArray {
     return new Set([...this.known.keys()].slice(0, count))
   }
 
-  /**
-   * Returns the patch in a form that fits the present message with that key. Returns undefined if the patch might
-   * write into a part that it was not made for.
-   */
+  /** Adapts a patch to the present message with that key. If the patch could change a wrong part, returns undefined. */
   fitted(patch: CompiledPatch, key: string, message: unknown): CompiledPatch | undefined {
     const was = this.known.get(key)
     if (was === undefined) return undefined
@@ -43,7 +40,7 @@ export class LastArray {
     return this.projection.same(was, message) ? patch : moved(patch, was, message, this.projection)
   }
 
-  /** A copy with only a few bytes per message. The copy still shows whether a message has changed, but not how. */
+  /** Returns a copy with only a few bytes per message. It still shows whether a message has changed, but not how. */
   condensed(): LastArray {
     const digests = new Map<string, unknown>()
     for (const [key, message] of this.known) digests.set(key, message instanceof Digest ? message : new Digest(message))
@@ -51,7 +48,6 @@ export class LastArray {
   }
 }
 
-/** A digest of a message. */
 class Digest {
   private readonly text: string
 
@@ -71,13 +67,12 @@ function digest(snapshot: unknown): string {
 
 /**
  * Adapts a patch to a message that has changed, for example because it grew at its end or lost a reminder. Each
- * operation follows its part to the part's present index. Operations on a part that is gone are left out. The result
- * is undefined if a part cannot be told from another one, or if the patch replaces the content of a part that has
- * changed.
+ * operation gets the present index of its part. If the part is gone, the operation is left out. If a part cannot be
+ * distinguished from another part, or if the patch replaces the content of a changed part, the result is undefined.
  */
 function moved(patch: CompiledPatch, was: unknown, message: unknown, projection: Projector): CompiledPatch | undefined {
   const list = patch[0]?.path[0]?.name
-  // A message that the projection keeps whole has no parts that could be compared one by one.
+  // If the projection sends a message whole, its parts cannot be compared one by one.
   if (list === undefined || !isInOrder(patch, list) || was instanceof ObjectSnapshot) return undefined
   const before = (was as Members)[list]
   const now = (message as Members)[list]
@@ -103,14 +98,14 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
     const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
     ;(isRemoved ? removed : inside).push({ ...op, path })
   }
-  // The parts may have changed places, so the order of the removals may have to change.
+  // Each removal moves the parts after it, so the last part is removed first. The parts may have another order now.
   removed.sort((a, b) => b.path[1]!.index - a.path[1]!.index)
   return [...inside, ...removed, ...appended]
 }
 
 /**
- * Whether each index stays valid as long as operations use it: parts are removed from the last to the first, and new
- * parts are appended only after that.
+ * True if no operation moves a part that a later operation uses: parts are removed from the last to the first, and new
+ * parts are appended only after all removals.
  */
 function isInOrder(patch: CompiledPatch, list: string): boolean {
   let end = Infinity
@@ -126,8 +121,8 @@ function isInOrder(patch: CompiledPatch, list: string): boolean {
 }
 
 /**
- * Returns a function that compares a part of the earlier message with a part of the present one, in the same way as the
- * projection compares two messages with one part each.
+ * Returns a function that compares an earlier part with a present part. A projection compares whole messages, so the
+ * function puts each part alone into a message.
  */
 function samePart(list: string, message: unknown, projection: Projector): (was: unknown, part: unknown) => boolean {
   const rest = projection.snapshot({ ...(message as Members), [list]: [] }) as Members
@@ -147,7 +142,7 @@ function find(index: number, before: readonly unknown[], now: readonly unknown[]
     const at = now.findIndex((part) => idOf(part) === id)
     return at < 0 ? "gone" : { index: at, hasChanged: true }
   }
-  // If the message has several equal parts and their number is unchanged, their order is the same.
+  // If a message has several equal parts, and still as many as before, they are in the same order.
   const alike = before.flatMap((part, i) => (isSame(part, now[equals[0]!]) ? [i] : []))
   return alike.length === equals.length ? { index: equals[alike.indexOf(index)]!, hasChanged: false } : "unknown"
 }

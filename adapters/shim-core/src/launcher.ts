@@ -2,13 +2,13 @@ import { spawn } from "node:child_process"
 import { packagedHost } from "./locate.ts"
 
 /**
- * Runs the host that was packaged with the file at launcherURL, for people at a terminal. npm links `magicctx-host`
- * to that file, because each platform has a separate package with the binary. packageName is the npm package of the
- * file, and harness is the harness that the package is for.
+ * Runs the host's binary for a user at a terminal. npm links the command `magicctx-host` to the file at launcherURL,
+ * because each platform has a separate package with the binary. packageName is the npm package with that file, and
+ * harness is the harness of the package.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []
-  // It searches neither PATH nor $MAGICCTX_HOST: both may name the launcher.
+  // PATH and $MAGICCTX_HOST are not searched, because both may name the launcher.
   const host = packagedHost(launcherURL, tried)
   if (host) return launch(host, args(harness))
   console.error(
@@ -19,8 +19,8 @@ export function launchPackagedHost(launcherURL: string, packageName: string, har
 }
 
 /**
- * The arguments for the host. `npx @magicctx/opencode` runs the launcher without arguments. A user who types that wants
- * to install; the host asks before it changes anything.
+ * The arguments for the host. A user of `npx @magicctx/opencode` wants to install. The host asks before it changes
+ * files.
  */
 function args(harness: string): string[] {
   const given = process.argv.slice(2)
@@ -29,8 +29,8 @@ function args(harness: string): string[] {
 
 function launch(path: string, args: string[]): void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
-  // The handlers come before the spawn: a signal in between would end this process and leave the host running. A
-  // terminal's Ctrl-C also reaches the host directly, and a second signal does not disturb it.
+  // The handlers are registered before the spawn. Otherwise, a signal in between would end this process, but not the
+  // host. A terminal's Ctrl-C also reaches the host directly, but a second signal does no harm.
   for (const signal of signals) process.on(signal, () => child.kill(signal))
   const child = spawn(path, args, { stdio: "inherit" })
   child.on("error", (err) => {

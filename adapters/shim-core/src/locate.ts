@@ -11,12 +11,12 @@ const recordName = "host.json"
 
 /**
  * Returns the path of the host: $MAGICCTX_HOST, else the host that `magicctx-host install` recorded beside the bundle
- * at bundleURL, else the host that was packaged with the bundle, else the host on the PATH. Otherwise throws an error
- * with a remedy, or with the places that were searched.
+ * at bundleURL, else the host that was packaged with the bundle, else the host on the PATH. If there is no host, the
+ * error contains a remedy, or the places that were searched.
  */
 export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv, harness: Harness): string {
   if (env.MAGICCTX_HOST) {
-    // The user has chosen this path, so no other one is tried.
+    // The user has chosen this path, so no other path is tried.
     if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST
     throw new Error(`MAGICCTX_HOST names ${env.MAGICCTX_HOST}, which is not an executable file`)
   }
@@ -41,8 +41,8 @@ function hostOnPath(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * Returns the command line `magicctx-host doctor` for a shell. It names the host by its path if the PATH leads to another
- * one, or to none.
+ * Returns the command line `magicctx-host doctor` for a shell. If the PATH leads to another host, or to none, the
+ * command line contains the path of the host.
  */
 export function doctorCommand(bundleURL: string, env: NodeJS.ProcessEnv, harness: Harness): string {
   let program: string | undefined

@@ -20,8 +20,8 @@ const retentionDays = 7
 export const maxLogBytes = 5 << 20
 
 /**
- * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Removes logs of the same name that were not written to
- * for a week. A process that runs for long, or whose host writes much to stderr, keeps at most two files of 5 MB.
+ * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending, and removes logs of that name that were not written to
+ * for a week. A process has at most two logs of 5 MB, even if it runs for long or its host writes much to stderr.
  */
 export function openLog(name: string): Log {
   try {
@@ -62,7 +62,7 @@ function fileLog(path: string): Log {
   }
 }
 
-/** The users of a machine share the temporary directory, so this creates a directory that only this user can read. */
+/** Creates a directory that only this user can read, because all users of a machine share the temporary directory. */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)

@@ -1,18 +1,18 @@
 import type { Choice, CommandExecuteResult } from "./generated/protocol.ts"
 
-/** The dialogs of a harness. Each of them resolves with undefined if the user closes it. */
+/** The dialogs of a harness. If the user closes a dialog, its promise resolves with undefined. */
 export interface Dialogs {
   choose(title: string, text: string, choices: readonly Choice[]): Promise<Choice | undefined>
   confirm(title: string, text: string): Promise<boolean | undefined>
   ask(question: string, value?: string): Promise<string | undefined>
 }
 
-/** Runs a command. Resolves with undefined if its answer is already on the screen. */
+/** Runs a command. If its answer is already on the screen, it resolves with undefined. */
 type Run = (command: string, args: string) => Promise<CommandExecuteResult | undefined>
 
 /**
- * Runs a command, and then the commands that the user chooses in dialogs. If the user has not seen the answer of the
- * last command, resolves with that answer.
+ * Runs a command, and then the commands that the user chooses in dialogs. If no dialog has shown the last answer, walk
+ * resolves with that answer.
  */
 export async function walk(run: Run, dialogs: Dialogs | undefined, command: string, args: string): Promise<CommandExecuteResult | undefined> {
   for (;;) {

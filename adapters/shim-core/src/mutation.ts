@@ -6,7 +6,7 @@ export type MessageKey = (message: unknown) => string | undefined
 /** The patches of consecutive messages; undefined for a message without a patch. */
 export type InPlace = ReadonlyArray<CompiledPatch | undefined>
 
-/** A message before start that stays on the wire, by its place in the array, with its patch. */
+/** A pinned message before `start`: its index in the array, and its patch. */
 export interface Kept {
   readonly at: number
   readonly patch: CompiledPatch | undefined
@@ -33,12 +33,12 @@ export interface Applied {
   head: readonly unknown[]
   patches: Map<string, CompiledPatch>
   /**
-   * The number of messages that were cut off the front, and the key of the last one. A later array is cut after that
-   * message.
+   * The number of messages that the head replaces, and the key of the last one. In a later array, the head replaces all
+   * messages up to the one with this key.
    */
   start: number
   lastDropped: string | undefined
-  /** The keys of the cut-off messages that stay on the wire, directly after the head. */
+  /** The keys of replaced messages that are still sent, directly after the head. */
   pinned: readonly string[]
   /** The patches of the messages from start on, in order, so that no pass has to look them up again. */
   inPlace: InPlace

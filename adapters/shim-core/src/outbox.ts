@@ -13,7 +13,7 @@ const longest = 1000
 export class Outbox {
   #letters: Letter[] = []
 
-  /** Adds a request. The answer resolves with the result of send as soon as a connection has taken the request. */
+  /** Adds a request. When there is a connection, `send` is called, and the answer resolves with its result. */
   add<T>(send: (connection: Connection) => T): Pending<T> {
     let letter!: Letter
     const answer = new Promise<T>((resolve, reject) => {

@@ -18,21 +18,18 @@ export interface PassOf {
   session: string
   directory: string
   parent?: string
-  /** The session from which the harness has copied this one, if the harness says so. */
+  /** If the harness reports that this session is a copy, the session from which it was copied. */
   original?: string
-  /** The model of the request, in a harness whose messages do not name it. */
+  /** The model of the request, if the messages of the harness do not name it. */
   model?: Model
 }
 
-/**
- * The result of a pass: "applied" means the host's answer, "reapplied" the part of the last good mutation that still
- * fits.
- */
+/** How a pass has changed the messages: by the host's answer, by parts of earlier answers that still fit, or not. */
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * How many sessions have their last array in memory. All others have only digests, so they need a resync. Arrays are
- * large, mutations are not.
+ * For this many sessions, the last array stays in memory. Arrays are large, so all other sessions have only digests of
+ * it, and their next pass is a resync.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256
@@ -42,17 +39,15 @@ interface SessionState {
   applier: MutationApplier
   generation: number
   last: Promise<unknown>
-  /** The token of the last request's wire, if the request left with the wire that the host made. */
+  /** If the last request was sent with the host's wire, the token of that wire. */
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
-  /**
-   * Whether the host may have changed the system prompt since the shim last asked for it, for example in a hard pass.
-   */
+  /** True if the host may have changed the system prompt since its last answer, for example in a hard pass. */
   isSystemOld: boolean
   /**
-   * The lines that the user typed and that the harness replaced with the templates of commands, by message id, until
-   * the host has them.
+   * By message id: the line that the user typed, if the harness has replaced the line with a command's template. Each
+   * line is removed when the host has it.
    */
   typed: Map<string, string>
 }
@@ -97,7 +92,7 @@ export class Passes {
     return pass
   }
 
-  /** Applies the fallback of a failed pass to messages, without asking the host. */
+  /** Changes messages by the last good mutation, as a failed pass does, but without asking the host. */
   async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.#state(session)
     await state.last
@@ -106,8 +101,8 @@ export class Passes {
   }
 
   /**
-   * Applies the last good mutation to messages, in place, for a request outside the session's conversation: for example
-   * one that keeps the cached prefix warm. The session's state stays as it is.
+   * Changes the messages of a request outside the session's conversation by the last good mutation. For example, such a
+   * request keeps the cached prefix alive. The session's state does not change.
    */
   async repeat(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.#sessions.get(session)
@@ -115,7 +110,7 @@ export class Passes {
     return state ? this.#reapply(state, messages).outcome : "unchanged"
   }
 
-  /** Notes a line that the user typed. In this message, the harness has replaced it with a command's template. */
+  /** Notes the line that the user typed, for a message whose text the harness has made from a command's template. */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }
@@ -134,7 +129,7 @@ export class Passes {
     else if (system === "bare" || state.isSystemOld) state.sent = undefined
   }
 
-  /** The token of the wire of the session's last request, if the request was sent with the host's wire. */
+  /** If the session's last request was sent with the host's wire, the token of that wire. */
   sent(session: string): string | undefined {
     return this.#sessions.get(session)?.sent
   }
@@ -164,10 +159,10 @@ export class Passes {
     const told = typed.size > 0 ? messages.map(this.#format.key) : []
     state.sent = undefined
     try {
-      await this.#host.reach() // this precedes the encoding, because after a failure the whole array has to be encoded
+      await this.#host.reach() // before the encoding: on a new connection, the whole array is encoded
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
-      // If this answer cannot be applied, the next delta must not build on the host's array.
+      // If the answer cannot be applied, the next pass must send the whole array.
       state.encoder.reset()
       const unfit = state.applier.apply(messages, mutation, delta.base === 0, draft)
       state.encoder.confirm(delta, mutation.revision)
@@ -205,13 +200,13 @@ export class Passes {
     const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
     const [answer, draft] = await Promise.all([this.#ask(encoder, guess, messages, params, limits), check()])
     if (draft || answer.delta !== guess) return { ...answer, draft }
-    // The host now holds the guessed array. A second request tells it how the real array differs.
+    // The guess was wrong, so the host has a wrong array now. A second request sends the difference to the real array.
     applier.learn(messages, answer.mutation)
     encoder.confirm(guess, answer.mutation.revision)
     return this.#ask(encoder, encoder.encode(messages), messages, params, limits)
   }
 
-  /** Gets the answer to a delta of messages. If the host does not hold the delta's base, sends the whole array. */
+  /** Gets the answer to a delta of messages. If the host does not have the delta's base, sends the whole array. */
   async #ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     try {
       return { delta, mutation: await this.#send(encoder, delta, params, limits) }

@@ -10,7 +10,7 @@ export interface CompiledOp {
   readonly value: unknown
 }
 
-/** One step of a path. Index is -1 if the name is not an index. */
+/** A segment of a path, for example "parts" or "0". If the name is not an index, `index` is -1. */
 interface Segment {
   readonly name: string
   readonly index: number
@@ -20,7 +20,7 @@ export class PatchError extends Error {
   override name = "PatchError"
 }
 
-/** Parses the paths of a patch and checks the shape of its operations. */
+/** Parses the paths of a patch, and checks that each operation has the value that it needs. */
 export function compile(patch: readonly PatchOp[]): CompiledPatch {
   return patch.map((op) => {
     const path = parsePointer(op.path).map((name) => ({ name, index: /^(0|[1-9]\d*)$/.test(name) ? Number(name) : -1 }))
@@ -42,10 +42,7 @@ export function compile(patch: readonly PatchOp[]): CompiledPatch {
   })
 }
 
-/**
- * Parses a JSON Pointer (RFC 6901). The empty pointer addresses the whole message. No patch replaces a whole message,
- * so it is refused.
- */
+/** Parses a JSON Pointer (RFC 6901). The empty pointer is refused: no patch replaces a whole message. */
 export function parsePointer(pointer: string): string[] {
   if (typeof pointer !== "string" || pointer[0] !== "/") throw new PatchError(`bad path ${JSON.stringify(pointer)}`)
   const segments = pointer.slice(1).split("/")
@@ -61,7 +58,7 @@ export function parsePointer(pointer: string): string[] {
 
 type Container = Record<string | number, unknown>
 
-/** A member of a message and its new value; undefined removes it. */
+/** A member of a message and its new value. The value undefined removes the member. */
 export interface Write {
   readonly target: Container
   readonly name: string | number
@@ -70,8 +67,8 @@ export interface Write {
 }
 
 /**
- * Returns the writes that apply a patch to a message. It does not change the message yet, because a patch of another
- * message may still fail. Throws PatchError if an operation has no target.
+ * Returns the writes that apply a patch to a message. plan does not change the message, because a later operation may
+ * still fail. If an operation has no target, plan throws PatchError.
  */
 export function plan(message: unknown, patch: CompiledPatch): Write[] {
   const writes: Write[] = []
@@ -80,8 +77,8 @@ export function plan(message: unknown, patch: CompiledPatch): Write[] {
 }
 
 /**
- * Makes the writes of each plan. If one write fails, for example in an object that another plugin has frozen, it
- * undoes the other writes of that plan. Returns the indices of the failed plans.
+ * Makes the writes of each plan. If a write fails, for example because another plugin has frozen the object, the other
+ * writes of that plan are undone. Returns the indices of the failed plans.
  */
 export function write(plans: ReadonlyArray<readonly Write[]>): number[] {
   const failed: number[] = []
@@ -105,10 +102,7 @@ function put({ target, name }: Write, value: unknown): void {
   else target[name] = value
 }
 
-/**
- * Returns the write of one operation. The earlier writes on the same message are not made yet, so this function has to
- * consider them.
- */
+/** Returns the write of one operation. Earlier writes on the message are only planned, so writeOf uses their values. */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1
   let above: Container | undefined
@@ -157,7 +151,7 @@ function container(value: unknown, path: readonly Segment[]): Container {
   return value as Container
 }
 
-/** Whether a message can hold a value. A function is a member that the object inherits, for example toString. */
+/** True if a message can contain the value. A function, such as toString, is a member that each object inherits. */
 function isJSON(value: unknown): boolean {
   return value !== undefined && typeof value !== "function"
 }

@@ -1,19 +1,19 @@
 /**
- * Copies and compares the members of a harness's message that the host uses. `npm run generate` writes it from a
- * declaration (gen/declare.ts).
+ * Copies and compares the members of a harness's message that the shim sends to the host. `npm run generate` writes a
+ * Projector from its declaration (gen/declare.ts).
  *
- * Invariant: `same(snapshot(a), b)` holds exactly when `copy(a)` and `copy(b)` are the same JSON text.
+ * Invariant: `same(snapshot(a), b)` is true exactly if `copy(a)` and `copy(b)` are the same JSON text.
  */
 export interface Projector {
-  /** The projected copy. The shim sends it. It shares no object with raw, and omits members that are undefined. */
+  /** Returns the copy that the shim sends. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
   /** A snapshot of the projected copy, for comparison with later messages. */
   snapshot(raw: unknown): unknown
-  /** Whether snapshot(raw) would equal the snapshot `was`. It copies nothing. */
+  /** True if snapshot(raw) would equal the snapshot `was`. It copies nothing. */
   same(was: unknown, raw: unknown): boolean
 }
 
-/** How a projection treats values that it keeps whole. */
+/** Copies a value that is sent whole. */
 export type Whole = (value: unknown) => unknown
 
 export type Members = Record<string, unknown>
@@ -36,8 +36,7 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// An assignment to "__proto__" would set the prototype. JSON.parse makes it an ordinary member, and so does this
-// function.
+// Defines the member "__proto__". An assignment would set the prototype, but JSON.parse makes an ordinary member.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

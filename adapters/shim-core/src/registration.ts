@@ -5,13 +5,12 @@ import { isAbsolute, join } from "node:path"
 import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 
 /**
- * The tools and commands that the host registered, stored between two starts of a harness. A harness accepts them
- * only while it starts. Without this store, if the host is missing at that moment, the harness would have none of
- * them until its next start.
+ * Stores the host's tools and commands between two starts of a harness. A harness accepts them only while it starts. If
+ * the host is missing at that moment, the harness gets the stored tools and commands.
  */
 export class Registrations {
   readonly #dir: string
-  /** The newest stored answer. Every pass asks to store the host's answer, which seldom changes. */
+  /** The newest stored answer. Every pass calls remember, but the answer seldom changes. */
   #stored: InitializeResult | undefined
 
   /** The name contains shim and version, because another version may register differently. */
@@ -21,7 +20,7 @@ export class Registrations {
     this.#dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
-  /** Stores the host's answer for the one directory of this object. Never fails, because the harness also works without it. */
+  /** Stores the host's answer for the only directory of this object. Never throws: a harness works without the file. */
   remember(directory: string, answer: InitializeResult): void {
     if (answer === this.#stored) return
     const { warnings: _, ...result } = answer
@@ -41,7 +40,7 @@ export class Registrations {
     }
   }
 
-  /** Returns the last answer for a directory, or else for any other directory that is not off: the tools rarely differ. */
+  /** Returns the last answer for the directory, or else for another one that is not off: the tools rarely differ. */
   recall(directory: string): InitializeResult | undefined {
     const own = this.#path(directory)
     for (const path of [own, ...this.#newestFirst()]) {

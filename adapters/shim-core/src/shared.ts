@@ -1,21 +1,15 @@
 import { ProtocolMajor } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
-/**
- * How long a host outlives its last user, in ms. It is not 0, because a harness may dispose a plugin and create it
- * again at once.
- */
+/** How long a host lives after its last user, in ms. A harness may dispose a plugin and create it again at once. */
 const defaultLingerMS = 2000
 
-/** A share in the one host of this process. */
+/** The right of one user to use the host of this process. */
 export interface Lease {
   readonly host: Host
-  /** Gives the share back. Further calls do nothing. */
+  /** Ends the use. Further calls do nothing. */
   release(): void
-  /**
-   * Ends the bridge because this process is about to end, even if others in the process still hold a share. Resolves
-   * when the bridge has ended.
-   */
+  /** Ends the bridge before this process ends, even if the host has other users. Resolves when the bridge has ended. */
   end(graceMS?: number): Promise<void>
 }
 
@@ -25,7 +19,7 @@ interface Shared {
   linger: NodeJS.Timeout | undefined
 }
 
-// A harness may load the bundle several times. All copies find the same host here.
+// A harness may load the bundle several times. All copies find the same host under this symbol.
 const place = Symbol.for(`magicctx.host/${ProtocolMajor}`)
 const everywhere = globalThis as unknown as Record<symbol, Shared | undefined>
 

@@ -1,6 +1,6 @@
 /**
- * Returns a snapshot of a JSON value: a form that later values are compared with, for example a digest of a long text.
- * The form is chosen for speed, because comparing is most of the cost of a pass in the harness.
+ * Returns a form of a JSON value with which later values are compared, for example a digest of a long text. The form
+ * makes comparisons fast, because they are most of the cost of a pass in the harness.
  */
 export function snapshot(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value
@@ -9,8 +9,8 @@ export function snapshot(value: unknown): unknown {
 }
 
 /**
- * Whether a value is the same JSON as an earlier value, of which `was` is the snapshot. The order of members counts,
- * because the wire has the same order.
+ * True if the value is the same JSON as the value from which the snapshot `was` was made. Another order of members is a
+ * difference, because the order on the wire would change, too.
  */
 export function isSame(was: unknown, value: unknown): boolean {
   return was === value || isEqual(was, value) // short, so that an engine inlines it
@@ -29,9 +29,9 @@ function areSame(was: unknown[], values: object): boolean {
 }
 
 /**
- * An object with arbitrary members. An engine reads the members of an object quickly while it enumerates them, but is
- * often slow to look the names up in another object. With such lookups, the comparison of a session took twice as
- * long in about half of all processes (Bun 1.3).
+ * The snapshot of an object, as a list of names and a list of values. If it were an object, each comparison would look
+ * up members by name, which is often slow: the comparison of a session took twice as long in about half of all
+ * processes (Bun 1.3).
  */
 export class ObjectSnapshot {
   private readonly names: string[] = []
@@ -60,19 +60,19 @@ export class ObjectSnapshot {
 }
 
 /**
- * XXH3 with 64 bits. Comparing two strings reads both from memory; digesting reads only the new one, and the
- * harness's process need not hold every tool output twice. Only Bun has a hash that is faster than comparing. No JSON
+ * XXH3 with 64 bits. A comparison of two strings reads both from memory. A digest reads only the new string, and the
+ * process needs no second copy of every tool output. Only Bun has a hash that is faster than a comparison. No JSON
  * value is a bigint, so a digest is never mistaken for a value.
  */
 const digest = (globalThis as { Bun?: { hash: { xxHash3(text: string): bigint } } }).Bun?.hash.xxHash3
 
 /**
- * The length from which a text is replaced by its digest, in characters. Bun 1.3 digests a string of this length in 190
- * ns and compares it in 340 ns. Below 512 characters, comparing is faster.
+ * Texts of at least this many characters are replaced by digests. Bun 1.3 digests a string of this length in 190 ns,
+ * and compares it in 340 ns. Below 512 characters, comparing is faster.
  */
 const long = 1024
 
-/** Only ASCII is digested: other text would first be converted to UTF-8, which takes longer than comparing it. */
+/** Only ASCII is digested. Other text would first be converted to UTF-8, which takes longer than a comparison. */
 function isDigestible(text: string): boolean {
   return digest !== undefined && text.length >= long && Buffer.byteLength(text) === text.length
 }

@@ -1,14 +1,14 @@
 import { Method, type Harness, type SessionStatus } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
-/** The line about a session for the footer of a harness. The host writes it; an older host writes none. */
+/** The host's line about a session for the footer of a harness. An older host sends no line. */
 export function statusLine({ panel }: SessionStatus): string {
   return panel?.line ?? "magicctx"
 }
 
 /**
- * How long a question for a status may take, in ms. Nothing waits for the answer, and on a busy machine a host that has
- * just started needs seconds for the first one.
+ * The deadline of a question for a status, in ms. Nothing waits for the answer, so the deadline is long: on a busy
+ * machine, a host that has just started needs seconds for its first answer.
  */
 const askMS = 10_000
 
@@ -18,8 +18,8 @@ export function askStatus(host: Host, harness: Harness, session: string): Promis
 }
 
 /**
- * Asks the host, once for each connection, to send the status of a session after each pass and its answer. `followed`
- * holds the sessions for which it has asked already. Returns whether the host was asked now.
+ * Asks the host to send the status of a session after each pass and its answer. `followed` stores the sessions, so that
+ * the host is asked once for each connection. Returns true if the host was asked now.
  */
 export function followStatus(host: Host, harness: Harness, session: string, followed: Set<string>): boolean {
   const key = `${host.generation} ${session}`

@@ -6,24 +6,24 @@ import type { Outbox } from "./outbox.ts"
 
 const firstDelayMS = 50
 const longestDelayMS = 5_000
-/** A host that has worked for this long counts as healthy: if it ends, the next restart comes soon. */
+/** If a host has run for this long, in ms, the first restart after its end comes soon. */
 const provenMS = 1_000
-/** After this many failed starts in a row the host counts as down. */
+/** After this many failed starts in a row, calls to the host fail soon. */
 const mostFailedStarts = 5
 /** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 export const attemptMS = 1_000
-/** How long the host may stay silent after a missed deadline before the connection is closed, in ms. */
+/** If the host sends nothing for this long after a missed deadline, in ms, the connection is closed. */
 const silenceMS = 10_000
 /** How long the process of a broken connection may take to end, in ms. */
 const brokenGraceMS = 200
 
 const stopped = "the shim has stopped"
 
-/** The starts and failures of the host since it last answered a call. Each state passes this on to the next state. */
+/** The starts and failures of the host since it last answered a call. Each state copies them to the next state. */
 interface Health {
   /** The number of processes that were started since the last answer. */
   readonly starts: number
-  /** Whether callers should fail soon: several starts have failed, or the host has missed a deadline. */
+  /** True if calls should fail soon, because several starts have failed or the host has missed a deadline. */
   readonly isDown: boolean
   /** The reason for the last failure, as a sentence for the user; empty if there was none since the last connection. */
   readonly failure: string
@@ -64,11 +64,10 @@ type State =
   | { readonly name: "stopped" }
 
 /**
- * Runs one host process after another, each with one connection. It opens every directory on a new connection before
+ * Runs one host process after another, each with one connection. On a new connection, it opens every directory before
  * it sends anything else.
  *
- * A host counts as down after several failed starts, or after a missed deadline. It counts as up again with its next
- * answer to a call.
+ * After several failed starts, or after a missed deadline, isDown is true until the host answers a call.
  */
 export class Supervisor {
   /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
@@ -114,10 +113,7 @@ export class Supervisor {
     this.#run().catch((err) => this.#log.warn("supervisor of the host failed", { cause: asError(err).message }))
   }
 
-  /**
-   * Ends a pause, so that the next attempt begins now. Returns the time at which callers stop waiting for the running
-   * attempt.
-   */
+  /** If the supervisor pauses, the next attempt begins now. Returns the time until which callers wait for it. */
   hurry(): number {
     this.#endPause()
     return "since" in this.#state ? this.#state.since + attemptMS : 0
@@ -129,7 +125,7 @@ export class Supervisor {
     if (health && (health.starts > 0 || health.isDown)) this.#note({ starts: 0, isDown: false })
   }
 
-  /** Records that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
+  /** Records that the host has missed a deadline. If it then sends nothing for silenceMS, the connection is closed. */
   missed(cause: Error): void {
     this.#note({ isDown: true })
     const { connection } = this
@@ -188,7 +184,7 @@ export class Supervisor {
         (method, params) => directories.notify(method, params),
       )
     } catch (err) {
-      // No executable was found, so waiting for one makes no sense. It may be installed later.
+      // No executable was found, so calls must not wait. It may be installed later, so the next attempt follows.
       this.#note({ isDown: true })
       this.#directories.giveUp()
       return asError(err).message
@@ -196,8 +192,8 @@ export class Supervisor {
     this.#enterOpening(child, connection)
     void child.ended.then((how) => connection.close(new Error(how)))
     try {
-      // This repeats until no directory is left, because directories may be opened meanwhile. There is no await
-      // between the last check and enterConnected.
+      // Further directories may be added meanwhile, so the loop ends only when all are open. There is no await between
+      // the last check and enterConnected.
       for (let left; (left = this.#directories.unopened(connection)).length > 0; ) {
         await Promise.all(left.map((directory) => this.#directories.open(connection, directory)))
       }
@@ -213,8 +209,7 @@ export class Supervisor {
     return reason instanceof EndOfOutput ? how : reason.message
   }
 
-  // The transitions. Each does nothing if the supervisor is not in a state that allows it, because a stop may come at
-  // any moment.
+  // The transitions. A stop may come at any moment. So if the state does not allow a transition, nothing happens.
 
   #enterStarting(health: Health): void {
     this.#state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }

@@ -26,7 +26,7 @@ const bare: Prompt = { system: undefined, kind: "bare" }
 
 /** Asks the host for the system prompts of sessions, and remembers its last answers. */
 export class SystemPrompts {
-  /** The host's last answer to each session's system prompt, together with the question. */
+  /** For each session: the last system prompt about which the shim asked the host, and the host's answer. */
   private readonly last = new Map<string, { question: string; system: string[] | undefined }>()
   private readonly asker: Asker
 
@@ -35,8 +35,8 @@ export class SystemPrompts {
   }
 
   /**
-   * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
-   * title, has another prefix, so its answer is not remembered.
+   * Returns the system prompt to send. If a request is not part of the session's conversation, for example for a title,
+   * it has another prefix, so its answer is not remembered.
    */
   async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
     const { enabled, isInTrouble, host, log } = this.asker
@@ -49,8 +49,8 @@ export class SystemPrompts {
       if (isConversation) this.last.set(session, { question, system })
       return { system, kind: "answered" }
     } catch (err) {
-      // Use the last answer to the same question, if there is one. A prompt without the host's part would have
-      // another prefix, so the provider would have to process all of it again.
+      // If there is an earlier answer to the same question, it is used again. A prompt without the host's part would
+      // have another prefix, so the provider would have to process all of it again.
       const last = this.last.get(session)
       if (last?.question === question) {
         log.warn("system prompt repeated", { session, cause: asError(err).message })

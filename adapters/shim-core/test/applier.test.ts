@@ -88,7 +88,7 @@ test("the last good mutation cuts after the newest dropped message that is left"
   const without = named("a", "b", "d", "e")
   assert.equal(applier.reapply(without, last), 0)
   assert.deepEqual(without, [{ id: "h" }, { id: "d", x: 1 }, { id: "e" }])
-  // After a compaction by the harness, all messages that the head stands for are gone. So the head is left out, too.
+  // After a compaction by the harness, all messages that the head replaces are gone, so the head is left out, too.
   const compacted = named("s", "d", "e")
   assert.equal(applier.reapply(compacted, last), 0)
   assert.deepEqual(compacted, [{ id: "s" }, { id: "d", x: 1 }, { id: "e" }])

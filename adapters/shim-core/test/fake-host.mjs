@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A host for tests, written without the code that it tests. The directory $FAKE_HOST holds two files: script.json,
+// A host for tests, written without the code that it tests. The directory $FAKE_HOST contains two files: script.json,
 // which it reads for each message, and log.jsonl, to which it appends each start and each message that arrives.
 //
 //   results   method -> result           silent   methods that get no answer
@@ -13,8 +13,8 @@
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
 //             answer an "error", answer a mutation that is "bad" or has one patch that is "unfit", be "hard", or "die"
 //   drops     {n: id}: from the nth session/transform on, the text of that message is gone
-//   edits     {n: {id: patch}}: patches that the answer to the nth session/transform holds
-//   heads     {n: {start, head}}: the head that the answer to the nth session/transform holds
+//   edits     {n: {id: patch}}: patches that the answer to the nth session/transform contains
+//   heads     {n: {start, head}}: the head that the answer to the nth session/transform contains
 import { appendFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -54,7 +54,7 @@ function textPath({ text, parts, message }) {
   return message ? first(message.content, "/message/content") : first(parts, "/parts")
 }
 
-/** Holds arrays as a host does, and tags the text of each message. */
+/** Stores arrays as a host does, and tags the text of each message. */
 function transform({ session, base, keep }, tail) {
   const held = sessions.get(session)
   if (base !== 0 && held?.revision !== base) return { error: { code: -32010, message: "resync" } }

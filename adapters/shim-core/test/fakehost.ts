@@ -8,7 +8,7 @@ declare const repository: string // defined by the test runner
 
 export const fakeHostPath = () => join(repository, "adapters", "shim-core", "test", "fake-host.mjs")
 
-/** Tells test/fake-host.mjs how to behave; the options are described there. */
+/** The script of test/fake-host.mjs, where the options are described. */
 export interface Script {
   results?: Record<string, unknown>
   errors?: Record<string, { code: number; message: string }>
@@ -78,7 +78,7 @@ export class FakeHost {
     return lines.map((line) => JSON.parse(line) as Entry)
   }
 
-  /** The methods that arrived at all starts, with "start" and "end" between them. */
+  /** The methods that all starts of the fake host have received, with "start" and "end" between them. */
   story(): string[] {
     return this.entries().map((entry) => entry.method ?? Object.keys(entry)[0]!)
   }
@@ -87,7 +87,7 @@ export class FakeHost {
     return this.entries().filter((entry) => entry.method === method)
   }
 
-  /** Waits until the log satisfies a condition. The test's own timeout bounds the wait. */
+  /** Waits until the log satisfies a condition. If it never does, the test's own timeout ends the wait. */
   async until(condition: (entries: Entry[]) => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
       const check = () => {
@@ -102,7 +102,7 @@ export class FakeHost {
     })
   }
 
-  /** Removes the directory. A host that is ending may still write into it. */
+  /** Removes the directory. It tries again if a host that is ending still writes into the directory. */
   async remove(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {

@@ -184,7 +184,7 @@ test("after a missed deadline no call waits for a host that stays silent", async
   const { host, fake } = fakeHost(t, { silent: ["session/system"], deaf: true })
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 50 }), DeadlineExceeded)
-  // The call fails long before this deadline. Otherwise the test runner's deadline would end the test.
+  // The call must fail long before its deadline, because the test runner ends a test after one minute.
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /did not answer in time/)
   assert.equal(fake.received("session/system").length, 1)
 })
@@ -196,8 +196,8 @@ test("a call that ends every host is not sent for ever", async (t) => {
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// Once, the shim counted two lost connections as two hosts that had ended because of the call, and gave the call up.
-// So the first system prompt after a kill was sent without the guidance.
+// A fixed bug: if a call lost two connections to one host that was ending, the shim counted two hosts, and did not send
+// the call again. So the first system prompt after a kill was sent without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
   await host.open(opening("/p"), {}).opened(20_000)
@@ -227,7 +227,7 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// Once, if a pass came while the older host was finishing, the shim mistook that host's refusal for an answer, and
+// A fixed bug: if a pass came while the older host was ending, the shim mistook that host's refusal for the answer, and
 // the pass was lost.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })

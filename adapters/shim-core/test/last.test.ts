@@ -27,9 +27,7 @@ const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "us
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
-/**
- * Applies `edits` to the array `before`. Then runs a pass without an answer over the array `now`, and returns its wire.
- */
+/** Applies `edits` to the array `before`. Then runs a pass without an answer over `now`, and returns its wire. */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
   const last = condense ? lastOf(before).condensed() : lastOf(before)
@@ -39,8 +37,8 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
   return { texts: messages.map(({ parts }) => parts.map((part) => part.text ?? part.state?.output ?? part.type)), unfit }
 }
 
-// In plan mode OpenCode adds a reminder only to the newest user message, so the previous message loses its reminder.
-// Once, the patch of that message's second part then did not fit, so the whole array was sent raw.
+// In plan mode, OpenCode adds a reminder only to the newest user message, so the previous message loses its reminder. A
+// fixed bug: the patch of the lost reminder did not fit, so the whole array was sent raw.
 test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }
@@ -48,8 +46,8 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// When a part at the front is removed, the others move. Once, the patch of `/parts/0` was then written into
-// another part.
+// If the first part is removed, all others move. A fixed bug: the patch of `/parts/0` was then written into another
+// part.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }
@@ -96,8 +94,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// Each part has its own fate: it stays, gets a tag, is dropped, or is removed. The patch names the part by its index,
-// as the host's patches do.
+// The test chooses the fate of each part: the part stays, gets a tag, is dropped, or is removed. A patch names a part
+// by its index, as the host's patches do.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
@@ -111,7 +109,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const role = i % 2 ? "assistant" : "user"
       return { info: { id: `m${i}`, role }, parts: Array.from({ length: random.below(5) }, () => fresh(role)) }
     })
-    /** The fate of each part. Parts that look the same get the same fate, because they may change places. */
+    /** The fate of each part. Equal parts get the same fate, because they may change places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
     const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {
@@ -139,7 +137,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const at = random.below(parts.length + 1)
       const how = random.pick(["grow", "insert", "remove", "swap", "change"])
       if (how === "grow") parts.push(fresh(info.role))
-      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // the new part equals no other, because equal parts could not be told apart
+      if (how === "insert") parts.splice(at, 0, fresh("assistant")) // the new part equals no other part: equal parts cannot be distinguished
       if (how === "remove") parts.splice(at, 1)
       if (how === "swap") parts.unshift(...parts.splice(at, 1))
       const part = parts[at]

@@ -27,7 +27,7 @@ async function start(t: TestContext, script: Script = {}) {
   }
   /** The deltas of the transforms: base, keep, and the number of messages that were sent. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
-  /** For each transform, the reported wire of the previous request. */
+  /** For each transform, its member `sent`: the wire with which the previous request was sent. */
   const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)
   return { fake, host, passes, run, deltas, sent }
 }
@@ -88,7 +88,7 @@ test("a pass during which the host dies is completed by the next one", async (t)
   assert.deepEqual(deltas(), [
     [0, 0, 2],
     [1001, 2, 1], // now the host dies
-    [1001, 2, 1], // the next host does not hold the base
+    [1001, 2, 1], // the next host does not have the base
     [0, 0, 3],
     [2001, 3, 1],
   ])
@@ -229,7 +229,7 @@ test("the system prompt decides whether the request has left as the host believe
     for (const system of systems) passes.leavesWith(system, "s")
   }
   await request("answered") // sent with wire 1001
-  await request("replayed") // the shim repeats the last answer, and the host would have given the same one
+  await request("replayed") // the shim repeats the last answer, and the host would have given the same answer
   await request("answered", "bare") // OpenCode asks again, but by then the host is gone
   await request("bare", "answered") // the request may have used the answer to the first attempt
   await request("replayed") // this was a hard pass: if the host had been asked, its answer might have been another prompt

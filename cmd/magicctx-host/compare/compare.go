@@ -23,17 +23,16 @@ import (
 // Options say which sessions to compare, and at which prices.
 type Options struct {
 	Dir string
-	// Of lists traces by their names and sessions by their ids. If it is empty, all traces that have changed since
-	// Since are compared.
+	// Of lists trace files and ids of sessions. If it is empty, Run compares all traces that have changed since Since.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
-	// Progress gets each line of progress for people, and at the end an empty line. It may be nil.
+	// Progress gets each line of progress for people, and an empty line at the end. Progress may be nil.
 	Progress func(text string)
 }
 
-// A Row compares the bills of one session in all its traces. Magicctx includes Historian, and Alone includes the requests of
-// the harness's own compactions.
+// A Row sums up all traces of one session. Bills are in US dollars. Alone is the bill without magicctx, and Magicctx
+// the bill with it. Historian, the bill of the historian, is a part of Magicctx.
 type Row struct {
 	Traces      []string `json:"traces,omitempty"`
 	Session     string   `json:"session,omitzero"`
@@ -103,7 +102,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, err
 }
 
-// wanted has the chosen sessions of a trace, or nil for all.
+// wanted maps the path of a trace to the ids of the chosen sessions in it. A nil map chooses all sessions of the trace.
 func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[string]map[string]bool, err error) {
 	wanted = make(map[string]map[string]bool)
 	if len(o.Of) == 0 {
@@ -171,7 +170,7 @@ func rowOf(session string, s replay.Summary) Row {
 	}
 }
 
-// add adds a row. The traces of one session make one row.
+// If the result already has a row of this session, from another trace, add merges the two rows.
 func (r *Result) add(row Row) {
 	r.Total.add(row)
 	i := slices.IndexFunc(r.Rows, func(known Row) bool { return known.Session == row.Session })
@@ -233,7 +232,7 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // In $ for a million tokens.
 const maxPrice = 1e6
 
-// ReadPrices reads a list of prices from a JSON file, or else passes name to PricesOf.
+// If name is a file, ReadPrices reads prices from the file as JSON. If not, it passes name to PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil
@@ -261,8 +260,8 @@ func isPrice(p schema.Price) bool {
 	return min(p.Fresh, p.Write, p.Read, p.Output) >= 0 && max(p.Fresh, p.Write, p.Read, p.Output) <= maxPrice && p != (schema.Price{})
 }
 
-// PricesOf returns the prices of a known model, such as anthropic/claude, or four given prices, such as "3 3.75 0.3
-// 15", for every model. Without a text, it returns nil.
+// text is a model, for example "anthropic/claude", or four prices, for example "3 3.75 0.3 15" (fresh, write, read and
+// output, in $ per million tokens). The returned prices apply to every model. If text is empty, they are nil.
 func PricesOf(ctx context.Context, dataDir, text string) (replay.Prices, error) {
 	if text == "" {
 		return nil, nil

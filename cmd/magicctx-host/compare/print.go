@@ -74,7 +74,6 @@ type bar struct {
 	AloneShare, Share float64
 }
 
-// WritePage writes the page of a result to a file, and tells the user.
 func WritePage(tell io.Writer, r Result, path string) error {
 	content, err := pageOf(r)
 	if err != nil {
@@ -83,7 +82,7 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	return Save(tell, path, content, "open it in a browser")
 }
 
-// Save writes a page for the user only. It may replace an older page, but no other file.
+// Save makes the file readable only for its owner. Save replaces an older page, but never a file of another kind.
 func Save(tell io.Writer, path string, content []byte, next string) error {
 	old, err := regular.Prefix(path, int64(len(doctype)))
 	switch {

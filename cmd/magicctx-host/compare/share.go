@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
-// Share writes the report of a trace, or of a session's newest trace, as a page for others.
+// of is the path of a trace, or the id of a session. For a session, Share reports on its newest trace.
 func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTexts bool) error {
 	n, err := newestOf(ctx, dataDir, of)
 	if err != nil {
@@ -28,7 +28,7 @@ func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTe
 	return Save(tell, path, content, "read it before you send it")
 }
 
-// Report returns the report of a session's newest trace as a page for others, without texts.
+// Report returns a page about the newest trace of a session. The page contains no texts of the session.
 func Report(ctx context.Context, dataDir, session string, progress func(done, steps int)) ([]byte, error) {
 	n, err := newestOfSession(ctx, dataDir, session)
 	if err != nil {
@@ -48,7 +48,7 @@ func (n newest) report(ctx context.Context, withTexts bool, progress func(done, 
 	return b.Bytes(), err
 }
 
-// A newest is a trace, or a session with its newest trace.
+// A newest is a whole trace, or one session in its newest trace.
 type newest struct {
 	trace   traces.Trace
 	session string // empty for all sessions of the trace

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Trial has the settings of a replay. A zero setting stays as recorded.
+// A Trial contains settings for a replay. A zero field means the recorded setting.
 type Trial struct {
 	Spending  schema.Spending `json:"spending"`
 	Threshold float64         `json:"threshold"` // in percent of the window
@@ -20,14 +20,14 @@ type Trial struct {
 
 type Outcome struct {
 	Row
-	// Largest is the largest prompt, Removed what was removed, and Reread the part of Removed that the model read
-	// again within 20 requests, in tokens.
+	// All three are in tokens. Largest is the largest prompt. Removed is the size of all removed content. Reread is the
+	// part of Removed that the model read again within 20 requests.
 	Largest, Removed, Reread int
-	// MissedRuns counts the questions to the historian whose answers the trace lacks.
+	// MissedRuns counts runs of the historian that the replay needs, but that the trace has no answer for.
 	MissedRuns int
 }
 
-// WhatIf replays the newest trace of a session with the recorded settings, and then with those of a trial.
+// WhatIf replays the newest trace of a session twice: with the recorded settings, and with the settings of t.
 func WhatIf(ctx context.Context, dataDir, session string, t Trial, progress func(done, steps int)) (recorded, tried Outcome, err error) {
 	o := replay.Options{Marks: replay.Marks{Spending: t.Spending, High: t.Threshold}}
 	if t == (Trial{}) {

@@ -35,7 +35,7 @@ type run struct {
 	Model  string `json:"model"`
 	Tokens string `json:"tokens"`
 	Money  string `json:"money"`
-	// Undoes is the number under which the changes of memories can be undone, or 0.
+	// Undoes is the number of the run for POST /api/undo, which reverts its changes of memories. 0: nothing to revert.
 	Undoes  int    `json:"undoes"`
 	Project string `json:"project"`
 }
@@ -73,7 +73,7 @@ func newRun(r chronicle.Run) run {
 	if r.Cost != nil {
 		out.Money = format.Money(float64(*r.Cost) / chronicle.Dollar)
 	}
-	if r.Agent == work.Historian && r.Status == work.Success { // its reason is only a code for what has started the run
+	if r.Agent == work.Historian && r.Status == work.Success { // Reason is only a code for the trigger of the run
 		out.Report = fmt.Sprintf("messages %d-%d, %s, keeps %s of the details", r.Start, r.End, format.Count(r.Produced, "summary"), format.Percent(r.Fidelity))
 	}
 	return out

@@ -84,7 +84,7 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	}
 }
 
-// The costs of two overlapping runs in one project cannot be told apart.
+// A call does not record its run. If two runs overlap in a project, the cost of each is unknown.
 func TestTheMoneyOfOverlappingRunsIsUnknown(t *testing.T) {
 	s := serve(t).enter()
 	db := storetest.Open(t, s.dir)

@@ -28,13 +28,13 @@ import (
 
 type Options struct {
 	Dir string
-	// Port is the TCP port on the loopback address, 0 for any free one.
+	// Port is the TCP port on 127.0.0.1. 0 means any free port.
 	Port uint16
-	// Follow calls tell with the state of the host, at first and after each change, until ctx ends.
+	// Follow calls tell with the state of the host at once and after each change. Follow returns when ctx ends.
 	Follow  func(ctx context.Context, tell func(State))
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	Keep    func(context.Context, schema.KeepParams) (schema.KeepResult, error)
-	// Messages writes a session's messages from first to last, word for word.
+	// Messages writes the full text of the messages with the ordinals first to last.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	Read     wirediff.Read
 	// Identify returns the identity of the project of a directory.
@@ -70,7 +70,7 @@ func Serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// readTimeout bounds a request with its body, and idleTimeout the time between requests.
+// readTimeout limits the reading of one request. idleTimeout limits the pause between requests of a connection.
 const readTimeout, idleTimeout = 10 * time.Second, 2 * time.Minute
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {
@@ -112,7 +112,7 @@ type pages struct {
 	editing sync.Mutex
 }
 
-// Everybody who knows its path gets the page, which holds no data. The data is behind the guard.
+// The page contains no data, so everybody gets it. The data under /api/ is only for requests with the secret.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -145,7 +145,7 @@ func (p *pages) handler() http.Handler {
 	return headers(root)
 }
 
-// A pathless leaves the path of the data directory out of errors.
+// A pathless removes the path of the data directory from error messages.
 type pathless struct {
 	http.ResponseWriter
 	dir     string

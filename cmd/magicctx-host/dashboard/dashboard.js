@@ -1,10 +1,10 @@
 "use strict"
 
-// All texts of sessions, memories and models are put into the page as text, never as markup.
+// Texts from sessions, memories and models are untrusted, so this script inserts them as text, never as HTML.
 
 const $ = (id) => document.getElementById(id)
 
-/** Makes an element with the given members, for example element("td", { className: "n" }, "12"). */
+/** Creates an element and assigns members to it, for example element("td", { className: "n" }, "12"). */
 function element(name, members = {}, ...children) {
   const made = Object.assign(document.createElement(name), members)
   made.append(...children)
@@ -13,13 +13,13 @@ function element(name, members = {}, ...children) {
 
 const storage = "magicctx secret"
 
-/** Exchanges the token in the address for the secret, or uses the one that this origin has kept. */
+/** Exchanges the token in the address for the secret, or returns the secret in localStorage. */
 async function enter() {
   const token = location.hash.slice(1)
   if (!token || token.startsWith("/")) return localStorage.getItem(storage) // not a token but a page, for example #/memories
   history.replaceState(null, "", location.pathname)
   const answer = await fetch("open", { method: "POST", body: JSON.stringify(token) })
-  // The address works only once. If this browser has used it before, it has kept the secret.
+  // The server accepts the token only once. If this browser has used it before, localStorage has the secret.
   if (!answer.ok && localStorage.getItem(storage)) return localStorage.getItem(storage)
   if (!answer.ok) throw new Error(await answer.text())
   const secret = await answer.json()
@@ -29,7 +29,7 @@ async function enter() {
 
 let secret
 
-/** Shows a text in the place for errors. Without a text, it hides the place. */
+/** Shows an error message. An empty text hides the message. */
 function tellTrouble(text = "") {
   $("trouble").textContent = text
   $("trouble").hidden = !text
@@ -63,7 +63,7 @@ async function readSessions() {
   showOthers()
 }
 
-/** Lists the sessions that have no card, because they are not live. */
+/** Lists the sessions that are not live. Live sessions have a card instead. */
 function showOthers() {
   const live = new Set([...document.querySelectorAll(".card a")].map((a) => a.hash))
   const others = links.map((l) => ({ ...l, href: addressOf(l) })).filter((l) => !live.has(l.href))
@@ -81,7 +81,7 @@ function card(session) {
   return element("article", { className: "card" }, ...children, ...drawPanel(session.panel))
 }
 
-/** Shows how full a prompt is, what is in it, and what else the host says about the session. */
+/** Draws the panel of a session: the size of the prompt, its parts, and the facts from the host. */
 function drawPanel(panel) {
   if (!panel) return []
   const whole = Math.max(panel.window, panel.parts.reduce((sum, part) => sum + part.tokens, 0), 1)
@@ -101,8 +101,8 @@ function drawPanel(panel) {
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
 
 /**
- * Makes a line that opens its details on a click. fill is called once, when the line is first opened. key must be
- * unique in the list.
+ * Creates a list entry that shows its details when it is clicked. fill creates the details on the first click. key must
+ * be unique in the list.
  */
 function opening(columns, fill, key = "") {
   const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
@@ -143,7 +143,7 @@ async function showSession([harness, session]) {
   showReplay()
 }
 
-/** Draws the chart of a session, as the page of a replay does. */
+/** Draws the chart of a session, with the layout of magicctx-host replay --html. */
 function drawTimeline(t, model) {
   const parts = [plural(t.Requests, "request"), plural(t.Busts, "bust"), `${t.HitRate} of the prompts from the cache`]
   if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)
@@ -161,7 +161,7 @@ function drawTimeline(t, model) {
 
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`
 
-/** Makes an element whose position is a share of its container's width or height. */
+/** Creates an element whose position and size are given as shares of its container, for example { left: 0.25 }. */
 function placed(name, className, shares, ...children) {
   const made = element(name, { className }, ...children)
   for (const [side, share] of Object.entries(shares)) made.style[side] = `${(100 * share).toFixed(3)}%`
@@ -208,7 +208,7 @@ function summaryLine(of, s) {
   }, `${range} ${s.createdAt}`)
 }
 
-/** Offers to show the messages from first to last word for word. */
+/** Creates a button that loads and shows the full text of the messages first to last. */
 function wordForWord(of, first, last) {
   const range = first === last ? `${first}` : `${first}-${last}`
   const offer = element("button", { type: "button" }, `show the messages ${range} word for word`)
@@ -229,7 +229,7 @@ function wordForWord(of, first, last) {
 
 let memories = []
 
-/** Names the project of a memory. A memory about the user belongs to no directory. */
+/** A memory with the project "user" is about the user, and has no directory. */
 const projectName = (m) => (m.project === "user" ? "about you, in all projects" : m.directory || m.project)
 
 async function readMemories() {
@@ -296,7 +296,7 @@ function runLine(r) {
   })
 }
 
-/** Makes a button whose first click only asks for confirmation. Then the result of act takes its place, or the button again if there is none. */
+/** Creates a button that asks for confirmation, then calls act. The element that act returns replaces the button. */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})
   const offer = button(text, label, () => {
@@ -359,10 +359,10 @@ async function readSpend() {
     element("td", { className: "n" }, count(r.calls)), element("td", { className: "n" }, count(tokensOf(r))), element("td", { className: "n" }, price(r)), element("td", {}, result(r)))))
 }
 
-/** The pages by their address, for example "#/memories". Each function reads what its page shows. */
+/** Maps the first part of the address, for example "memories" in "#/memories", to the function that shows the page. */
 const pages = { "": readSessions, session: showSession, memories: readMemories, workspaces: readWorkspaces, agents: readAgents, costs: readSpend, settings: readSettings }
 
-/** The parts of the address, for example ["session", "pi", "1234"]. */
+/** Splits the address, for example "#/session/pi/1234" into ["session", "pi", "1234"]. */
 function address() {
   try {
     return location.hash.slice(2).split("/").map(decodeURIComponent)
@@ -389,12 +389,12 @@ async function showPage() {
 }
 
 /**
- * How often a page reads again the data whose changes no event announces, in ms. Such data changes seldom, and each
- * reading opens the database.
+ * The interval, in ms, at which readAgain reloads data that the event stream does not announce. The data seldom
+ * changes, and each reload opens the database.
  */
 const rereadMS = 10_000
 
-/** The pages that are read again. The others would close the details that a person has opened. */
+/** The pages that readAgain may reload. On the other pages, a reload would close details that a person has opened. */
 const reread = ["memories", "costs"]
 
 function readAgain() {
@@ -412,7 +412,7 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    // If a person opens the printed address in this tab again, only the part after the # changes.
+    // If a person opens the printed address in this tab again, only the part after # changes, so no page is loaded.
     addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
     setInterval(() => isLive && readAgain(), rereadMS)

@@ -136,8 +136,7 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// A page of another origin, another user of the machine, a token that was used before, and another name for this
-// address get no data.
+// A page of another origin, another user of the machine, a used token and another host name get no data.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -174,14 +173,14 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// Without permission, a browser does not send the header for a page of another origin.
+	// Before a page of another origin sends the header Authorization, the browser asks the server with OPTIONS.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
 }
 
-// Nothing outside the random path shows that there is a dashboard. So the browser takes no file that it has kept of
-// another server on this port.
+// Outside its random path, the server answers every request with 404. If a browser has cached files of another server
+// on this port, it cannot use them here.
 func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	s := serve(t)
 	files := []string{"GET /", "GET /style.css", "GET /script.js", "POST /open"}
@@ -200,7 +199,8 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	}
 }
 
-// The browser deletes what it has kept of this origin, but never the secret.
+// Until the token is used, the server makes the browser delete its cache and storage of this origin. After that, the
+// storage contains the secret, so the browser must keep it.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)
 	cleared := func() string {
@@ -289,7 +289,7 @@ func TestErrorsNameNoPath(t *testing.T) {
 	}
 }
 
-// Connections whose request never ends were open for ever. The answer that follows the host has to stay open.
+// The bug: a connection stayed open for ever if its request never ended. The stream of events (GET) must stay open.
 func TestUnfinishedRequestsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -317,7 +317,7 @@ func TestUnfinishedRequestsEnd(t *testing.T) {
 				close(closed)
 			}()
 			io.WriteString(conn, request)
-			time.Sleep(10 * idleTimeout) // an answer that has ended leaves the connection open for a while
+			time.Sleep(10 * idleTimeout) // after an answer, the server closes the connection only when idleTimeout is over
 			select {
 			case <-closed:
 				if isOpen {

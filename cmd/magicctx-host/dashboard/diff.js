@@ -1,6 +1,6 @@
 // The difference that a bust has made, piece by piece.
 
-/** The characters of a text that are shown at first. */
+/** The number of characters that are shown before the first click. */
 const shownAtFirst = 600
 
 /** Offers to show what a request has changed. */
@@ -35,7 +35,7 @@ function changeLine(of, c) {
 
 const side = (name, children) => element("div", {}, element("p", { className: "where" }, name), ...children)
 
-/** Shows the beginning of a text with the sign …, and all of it after a click. */
+/** Shows the first characters of a text, and a button that shows the whole text. */
 function shorten({ text, more, note }, name) {
   if (note) return [element("p", { className: "missing" }, note)]
   const all = [...text]

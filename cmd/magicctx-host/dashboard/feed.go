@@ -60,10 +60,10 @@ func (f *feed) get() ([]byte, <-chan struct{}) {
 	return f.newest, f.changed
 }
 
-// serve sends server-sent events. A tab that reads slowly may miss states, but never the newest.
+// serve sends each new state as a server-sent event. A slow browser tab may miss a state, but not the newest.
 func (f *feed) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	// Without this deadline, the server would end the answer when it is older than a request may be.
+	// The server's ReadTimeout would end this connection after 10 seconds. The zero time removes the limit.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
 		return
 	}

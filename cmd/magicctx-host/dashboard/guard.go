@@ -9,16 +9,17 @@ import (
 	"sync"
 )
 
-// A guard answers only the browser that was given the token. The page exchanges the token for a secret, keeps the
-// secret in the storage of its origin, and sends it with each request as a header. A cookie would also go to the
-// servers of all other ports of 127.0.0.1, which may belong to another user.
+// A guard answers only the browser that got the token. The page exchanges the token for a secret, stores the secret in
+// localStorage, and sends the secret in a header with each request. A cookie would be less safe: the browser would also
+// send it to servers on other ports of 127.0.0.1, and another user may run one of these servers.
 //
-// Another user of the machine does not know the secret. For a page of another origin, a browser sends such a header
-// only if the server allows it. A page that reaches this address under another name (DNS rebinding) has another
-// origin, too.
+// Three attackers cannot read the data. Another user of the machine does not know the secret. A page of another origin
+// may not send the header, because this server does not allow it. A page that reaches this server under another host
+// name (DNS rebinding) also counts as another origin, so it cannot read the secret.
 //
-// Before the dashboard starts, another user may listen on its port, and a browser may keep for example a script of
-// that page. So all files and data are below a random path, and the browser deletes what it has kept.
+// Before the dashboard starts, another user may run a server on its port, and the browser may cache a script of that
+// server. Two measures keep such a script from running here: all files and data are below a random path, and the
+// browser deletes its cache and storage.
 type guard struct {
 	secret string
 	// path is the first part of each path, without slashes.
@@ -30,7 +31,7 @@ type guard struct {
 
 func newGuard() *guard { return &guard{token: rand.Text(), secret: rand.Text(), path: rand.Text()} }
 
-// The page may load only its own files, and no other page can show it in a frame.
+// The browser lets the page load only files of this server, and lets no other page show it in a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func headers(h http.Handler) http.Handler {
@@ -56,7 +57,8 @@ func (g *guard) protect(h http.Handler) http.Handler {
 	})
 }
 
-// Until the token is used, the browser deletes what it has kept of this origin. Later, that would be the secret.
+// Until the token is used, forget makes the browser delete its cache and storage of this origin. After that, the
+// storage contains the secret, so the browser must keep it.
 func (g *guard) forget(h http.Header) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

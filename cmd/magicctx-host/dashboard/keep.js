@@ -1,9 +1,9 @@
-// What the user keeps. A piece that magicctx has put away comes back if it is kept, and stays.
+// The user can keep a dropped unit: it comes back with the next bust, and is not dropped again.
 
-/** The pieces of the shown session that the user keeps. It is null if no host knows the session. */
+/** The kept units of the shown session. If no host knows the session, kept is null. */
 let kept = null
 
-/** Makes the cell of a piece that was taken. showKept fills it. */
+/** Creates the table cell of a dropped unit. fillKeepCell adds the button "bring back" or "let go". */
 function keepCell(p) {
   const cell = element("td", { className: "act" })
   cell.dataset.tag = p.tag
@@ -18,10 +18,10 @@ function fillKeepCell(cell) {
   if (hadFocus) cell.querySelector("button")?.focus({ preventScroll: true })
 }
 
-/** Makes the button that keeps a piece, or lets it go if the user keeps it. */
+/** Creates a button: "let go" if the user keeps the unit, "bring back" if not. */
 function keepButton({ tag, name }) {
   const letGo = kept.some((k) => k.tag === tag)
-  // The button is not disabled during the request, because it would lose the focus. A second click does no harm.
+  // A disabled button would lose the focus, so the button stays enabled. A second click has no effect.
   const act = letGo ? "let go" : "bring back"
   return button(act, `${act}: ${name}`, async () => {
     const [, harness, session] = address()
@@ -35,7 +35,7 @@ function keepButton({ tag, name }) {
   })
 }
 
-/** Shows what the user keeps, in the list of kept pieces and beside the taken pieces. */
+/** Updates the list of kept units, and the buttons of the dropped units. */
 function showKept(now) {
   kept = now
   const hadFocus = $("kept").contains(document.activeElement)

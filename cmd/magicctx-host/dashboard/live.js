@@ -1,6 +1,8 @@
 // The page follows the host, and connects again after a break.
 
-/** The pauses between two attempts to connect, in ms: each is twice as long as the one before. */
+/**
+ * The first and the longest pause between attempts to connect, in ms. Each pause is twice as long as the one before.
+ */
 const firstPauseMS = 1000
 const longestPauseMS = 30_000
 
@@ -10,7 +12,7 @@ const otherText = "magicctx-host dashboard was started again. Open the address t
 /** Whether the page has the newest state. */
 let isLive = false
 
-/** Follows the host as long as the page is open. */
+/** Reads the host's state, and connects again after a lost connection, until the server refuses the secret. */
 async function follow() {
   for (let pause = firstPauseMS; ; ) {
     let isRefused = false
@@ -28,7 +30,6 @@ async function follow() {
   }
 }
 
-/** Reads the server-sent events of the host's state, until the connection ends. */
 async function readStates(connected) {
   const reader = (await ask("api/state")).body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ""
@@ -47,7 +48,7 @@ async function readStates(connected) {
   }
 }
 
-/** Waits for a time in ms, and then until the page is visible. The wait ends at once if the network comes back. */
+/** Waits ms milliseconds, and then until the page is visible. If the network comes back, the wait ends at once. */
 function waits(ms) {
   return new Promise((go) => {
     const over = new AbortController()
@@ -62,14 +63,14 @@ function waits(ms) {
   })
 }
 
-/** The shortest time between two readings of a session's page, in ms. */
+/** The shortest interval between two reloads of a session's page, in ms. */
 const newsMS = 2000
 
-/** The session whose page is shown, with the sizes for which the page was last read or is about to be read. */
+/** The address of the shown session, and its passes, busts and prompt size at the last reload. */
 let seen = ""
 let reading
 
-/** Reads the shown session's page again if the session has gone on. */
+/** If the shown session has changed since the last reload, noticeNews schedules another reload. */
 function noticeNews(sessions) {
   const shown = sessions.find((s) => addressOf(s) === location.hash)
   const size = shown ? `${location.hash} ${shown.passes} ${shown.busts} ${shown.inputTokens}` : ""

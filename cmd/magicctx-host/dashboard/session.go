@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A page with more busts, or more pieces of a bust, would be slow to draw, and nobody would read it to its end.
+	// A longer page would be slow to draw. maxBusts limits its busts, and maxPieces the units of each bust.
 	maxBusts, maxPieces = 300, 100
 	// In bytes.
 	maxMessages = 512 << 10
@@ -31,15 +31,15 @@ const (
 type sessionPage struct {
 	Title string `json:"title"`
 	Where string `json:"where"`
-	// Panel says how full the newest prompt is. Without a host, it lacks the facts.
+	// Panel shows the parts of the newest prompt. If no host knows the session, Panel has no facts.
 	Panel *schema.Panel `json:"panel"`
-	// Timeline is absent if the provider has reported no usage yet. Model is the model whose prices it uses.
+	// Timeline is nil if the provider has reported no usage yet. Model is the model whose prices the bill uses.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
-	// Busts are the requests that changed the cached prefix, newest first. More counts the others.
+	// Busts are the newest requests that changed the cached prefix, newest first. More counts the older requests.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
-	// Kept is null if no host knows the session: then no piece can be kept.
+	// Kept is null if no host knows the session. The user can then keep nothing.
 	Kept []keptPiece `json:"kept"`
 	// Oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
@@ -49,10 +49,12 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the size of the prompt, before and after the bust, for example "61k → 32k tokens", or only after it.
+	// Size is the prompt before and after the bust ("61k → 32k tokens"), or only after it if the size before is
+	// unknown.
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
-	// Pieces are the largest that were taken. More counts the others, and MoreTokens is their size.
+	// Pieces are the largest units that the bust dropped. More counts the other units, and MoreTokens is their total
+	// size.
 	Pieces     []piece `json:"pieces"`
 	More       int     `json:"more,omitzero"`
 	MoreTokens string  `json:"moreTokens,omitzero"`
@@ -87,7 +89,7 @@ type sessionLinks struct {
 	More  int           `json:"more"`
 }
 
-// The newest session is first. The host tells the page which are live.
+// sessions lists the newest session first. The page learns from the host's events which sessions are live.
 func (p *pages) sessions(r *http.Request) (sessionLinks, error) {
 	out := sessionLinks{Links: []sessionLink{}}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
@@ -165,7 +167,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	about := make(map[int]string)
 	if st, err := p.Session(r.Context(), schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session, Dropped: true}); err == nil {
 		out.Kept, out.Panel = keptPieces(st.KeptUnits), panelOf(st)
-		for _, u := range st.DroppedUnits { // only the host can name the pieces, because it holds the messages
+		for _, u := range st.DroppedUnits { // only the host can describe the units, because it has the messages in memory
 			about[u.Tag] = u.About
 		}
 	}
@@ -184,7 +186,7 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	return out, nil
 }
 
-// panelOf returns the panel of a session. In the list of all sessions, the host leaves it to the reader.
+// The host's list of all sessions contains no panels, to stay small. panelOf then builds the panel from the status.
 func panelOf(st schema.SessionStatus) *schema.Panel {
 	if st.Panel != nil {
 		return st.Panel
@@ -192,7 +194,7 @@ func panelOf(st schema.SessionStatus) *schema.Panel {
 	return words.Panel(st, nil, time.Now())
 }
 
-// storedPanel returns the panel of a session that no host knows. The host would also know the facts.
+// storedPanel builds a panel from the database. Its facts are empty, because only a running host knows them.
 func storedPanel(row store.SessionSummary, journal []store.PassRow) *schema.Panel {
 	st := schema.SessionStatus{InputTokens: row.PromptTokens, ContextTokens: row.LimitTokens}
 	if st.ContextTokens > 0 {
@@ -210,7 +212,7 @@ func storedPanel(row store.SessionSummary, journal []store.PassRow) *schema.Pane
 	return p
 }
 
-// putAway returns the requests that were busts or that have taken something, in order.
+// putAway returns the numbers of the requests that were busts or that removed content, in ascending order.
 func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]store.RemovalRow) (passes []int) {
 	for _, row := range journal {
 		if row.Bust {
@@ -246,7 +248,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-// newBust describes a request. row is zero if the journal no longer has it.
+// If the journal no longer contains the request, row is zero.
 func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
@@ -283,7 +285,7 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 		}
 		first := coveredBefore(pass, removals) + 1
 		which := fmt.Sprintf("%d-%d", first, rm.Through)
-		if first > rm.Through { // the session has gone back in between, and the journal does not say how far
+		if first > rm.Through { // the user went back in the session, and the journal does not say how far
 			first, which = rm.Through, fmt.Sprintf("up to %d", rm.Through)
 		}
 		say("messages", fmt.Sprintf("%s, %s tokens. %s", which, format.Tokens(rm.Tokens), standing(first, rm.Through, summaries)))
@@ -303,7 +305,8 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 	return b
 }
 
-// When a session goes back, its summaries are withdrawn, so the newest number is not always the largest.
+// coveredBefore returns the last ordinal that summaries covered before pass. If the user goes back in a session, its
+// newest summaries are removed. So coveredBefore looks for the newest removal, not for the largest ordinal.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {

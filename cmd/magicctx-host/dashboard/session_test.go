@@ -18,7 +18,7 @@ import (
 
 const ofSession = "?harness=opencode&session="
 
-// The second request drops a call, and the third puts a summary in the place of two messages.
+// storeSession stores three requests. The second drops a call, and the third replaces two messages by a summary.
 func storeSession(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	s := storetest.Open(t, dir)
@@ -75,12 +75,12 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if p := storedPanel(row, journal); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
 		t.Errorf("the stored panel is %+v", p)
 	}
-	// The bill is 20,000 tokens at $0.30 and 12,000 at $3.75 per million. Request 1 has no usage and is no bust, so the
-	// chart leaves it out.
+	// The bill is 20,000 tokens at $0.30 and 12,000 tokens at $3.75 per million. Request 1 is missing in the chart,
+	// because it has no usage and is no bust.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}
-	// Request 3 has no usage, so its parts have the host's sizes.
+	// Request 3 has no usage, so the chart uses the host's own token counts.
 	parts := ""
 	for _, part := range got.Timeline.Parts {
 		parts += part.Label + " " + part.Value + ", "
@@ -180,7 +180,7 @@ func TestABustIsShownPieceByPiece(t *testing.T) {
 	}
 }
 
-// After a session has gone back, summaries end earlier. Then the first message of a bust was larger than its last.
+// The bug: after the user had gone back in a session, a range of messages began after its end.
 func TestRangesAfterASessionWentBack(t *testing.T) {
 	removals := map[int][]store.RemovalRow{}
 	for pass, through := range map[int]int{10: 80, 30: 60, 40: 75} {
@@ -194,7 +194,8 @@ func TestRangesAfterASessionWentBack(t *testing.T) {
 	}
 }
 
-// After the user has gone back, the size before was that of all messages without their summaries: "139k → 19.1k".
+// The bug: after the user had gone back, the page showed "139k → 19.1k". The 139k was the size of all messages without
+// summaries, a prompt that was never sent.
 func TestGoingBackShowsNoImpossibleSize(t *testing.T) {
 	row := store.PassRow{Pass: 2, Bust: true, Cause: "head-reverted", BustCause: "transcript-changed", SizeTokens: 139_000, Price: schema.BustPrice{Resent: 17_000, Removed: 119_900}}
 	if b := newBust(2, row, models.LimitsRow{}, nil, nil, nil); b.Size != "19.1k tokens" || strings.Contains(fmt.Sprint(b.Facts), "removes") {

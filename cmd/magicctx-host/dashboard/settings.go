@@ -16,7 +16,7 @@ import (
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
-	// A person chooses one of the known directories, or only the user's own file.
+	// Directories are the directories of all sessions. A person may choose one of them, or only the user's own file.
 	Directories []string `json:"directories"`
 }
 
@@ -59,10 +59,10 @@ func (p *pages) place(r *http.Request, harness, directory string) (config.Option
 
 type settingChange struct {
 	Harness   string  `json:"harness"`
-	Directory string  `json:"directory"` // only the shown effects depend on it: a project's file is never written
+	Directory string  `json:"directory"` // selects which effects are shown; the file of a project is never written
 	Key       string  `json:"key"`
 	Value     *string `json:"value"` // JSON; without it, the key is removed
-	// Seen is the version of the file that the person has seen. Without it, nothing is written.
+	// Seen is the version of the file that the person has seen. If it is empty, changeSetting writes nothing.
 	Seen string `json:"seen"`
 }
 

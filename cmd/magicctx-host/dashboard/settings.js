@@ -26,7 +26,7 @@ function settingRow(s) {
   return element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), value, element("td", { className: "act" }, edit))
 }
 
-/** Shows in a row the field for a new value. */
+/** Replaces the content of a table cell by a form for a new value. */
 function editSetting(s, cell) {
   const label = `value of ${s.key}`
   const field = s.choices ? element("select", { ariaLabel: label }, ...s.choices.map((c) => element("option", { value: c }, c))) : element("textarea", { ariaLabel: label, spellcheck: false })
@@ -52,7 +52,7 @@ function isJSON(text) {
 
 const sendSetting = async (change) => (await ask("api/settings", { method: "POST", body: JSON.stringify(change) })).json()
 
-/** Shows what a change does to the user's file, before it is written. */
+/** Shows the diff and the effects of a change before the user's file is written. */
 async function seeChange(change, place) {
   try {
     const plan = await sendSetting(change)

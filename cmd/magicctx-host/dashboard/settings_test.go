@@ -42,7 +42,7 @@ func TestSettingsNameTheirFile(t *testing.T) {
 	}
 }
 
-// Only the user's own file is written, and never if somebody else has edited it meanwhile.
+// A change writes only the user's own file, and only if the file is still as the person saw it.
 func TestASettingIsChanged(t *testing.T) {
 	s := serve(t).enter()
 	home, project := t.TempDir(), t.TempDir()

@@ -9,8 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// timelineOf uses today's prices of the session's model. Without a usage, it returns nil. The journal lacks the sizes
-// of answers, so the bill covers only the prompts. base is the size of a prompt without its messages, or 0.
+// timelineOf uses today's prices of the session's model. If no request has a usage, it returns nil. The journal does
+// not contain the sizes of answers, so the bill includes only the prompts. base is the size of system prompt and tools
+// in tokens. If base is 0, the size is unknown.
 func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *page.Timeline {
 	var passes []*replay.Pass
 	isKnown := false
@@ -21,7 +22,7 @@ func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *pag
 			p.Tokens = tokensOf(*u)
 			p.Bill = billOf(*u, prices)
 		} else if !row.Bust {
-			continue // the provider has not answered the request, or has not reported its size
+			continue // the request has no usage: it was not answered, or the provider reported none
 		}
 		passes = append(passes, p)
 	}
@@ -36,13 +37,13 @@ func tokensOf(u store.Usage) promptcache.Tokens {
 	return promptcache.Tokens{Fresh: u.Input, Write: u.CacheWrite, Read: u.CacheRead}
 }
 
-// billOf returns the price of a prompt in $, 0 if the prices are unknown.
+// billOf returns the price of a prompt in US dollars. If the prices are unknown, it returns 0.
 func billOf(u store.Usage, prices models.LimitsRow) float64 {
 	return promptcache.Bill(tokensOf(u), schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
 }
 
-// sourcesOf splits the prompt of a request by source. The host's counts of the messages are scaled so that all parts
-// add up to the provider's count of the prompt.
+// sourcesOf splits the prompt of a request by source, for example memories and tool results. The host only estimates
+// the sizes, so sourcesOf scales them until their sum is the provider's count of the prompt.
 func sourcesOf(row store.PassRow, base int) replay.Sources {
 	head := row.BaselineTokens + row.DeltaTokens
 	memories := min(row.MemoryTokens, head)

@@ -1,11 +1,11 @@
 // Replays of a session: what the session would have cost with other settings, and a report for other people.
 
-/** How often the page asks for the progress of a replay, in ms. */
+/** The interval at which the page asks for the progress of a replay, in ms. */
 const progressMS = 500
 
 let following
 
-/** Shows the newest replay, and follows it while it runs. */
+/** Shows the newest replay. While the replay runs, its progress is updated. */
 function showReplay() {
   following ??= followReplay().finally(() => (following = undefined))
   return following
@@ -37,7 +37,7 @@ function drawReplay(state) {
   $("outcome").replaceChildren(...rows.map((r) => element("tr", {}, element("th", { scope: "row" }, r.name), element("td", { className: "n" }, r.recorded), element("td", { className: "n" }, r.tried))))
 }
 
-/** Starts or cancels a replay, and follows it to its end. */
+/** Sends a command, for example { action: "cancel" }, and shows the replay until it ends. */
 async function replay(body) {
   const [, harness, session] = address()
   try {
@@ -54,7 +54,7 @@ function tryOut(event) {
   return replay({ action: "what-if", trial: { spending: $("try-spending").value, threshold: Number($("try-threshold").value), window: $("try-window").value.trim(), prices: $("try-prices").value.trim() } })
 }
 
-/** Makes the report, and saves it as a file of the browser. */
+/** Runs a replay that creates the report, and lets the browser download the report. */
 async function share() {
   await replay({ action: "share" })
   const [, harness, session] = address()

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// A session is a name: neither a trace elsewhere nor a named pipe, which would hang, is opened. An error does not
-// tell where the data directory is.
+// The browser sends the id of a session. An id that looks like a path must open no file, neither a trace elsewhere nor
+// a named pipe, which would block. Error messages must not contain the path of the data directory.
 func TestAReplayOpensNoPath(t *testing.T) {
 	s := serve(t).enter()
 	s.record("short.jsonl.gz")

@@ -30,7 +30,7 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// The words are subcommands, flags, and the values of those that allow a fixed set.
+// words returns the subcommands and flags of a command, and the fixed values of its arguments.
 func words(n *kong.Node) (all []string) {
 	for _, sub := range commandsIn(n) {
 		all = append(all, sub.Name)

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// The host announces changes of sessions, so these requests only renew the rest, for example the warnings.
+	// The host announces changes of sessions. A request updates the rest of the status, for example the warnings.
 	refreshEvery = 5 * time.Second
 	retryEvery   = time.Second
 	// Several busy sessions would otherwise cause many reports a second.
 	reportPause = 100 * time.Millisecond
 )
 
-// A Follower polls the host of a data directory, and never starts one.
+// A Follower follows the host of the data directory Dir. It never starts a host.
 type Follower struct {
 	Endpoint daemon.Endpoint
 	Dir      string
@@ -32,11 +32,11 @@ type Follower struct {
 type News struct {
 	Status *schema.StatusResult
 	Away   string
-	// Changed is true after a change of a session, or a new connection.
+	// Changed is true after a change of a session and after a new connection. It is false after a regular request.
 	Changed bool
 }
 
-// Follow passes every report to tell, one at a time, until ctx ends.
+// Until ctx ends, Follow calls tell with one News after the other.
 func (f Follower) Follow(ctx context.Context, tell func(News)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)

@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Timeout bounds each request to the host. A status never waits for a pass.
+// Timeout limits each request to the host. A status is fast, because it never waits for a pass.
 const Timeout = 5 * time.Second
 
-// OtherProgram returns a warning if the running host is another program than this one.
+// If the running host was started from another build of the program, OtherProgram returns a warning.
 func OtherProgram(st schema.StatusResult) []schema.Warning {
 	if st.PID == 0 { // no host is running
 		return nil
@@ -37,7 +37,6 @@ func Session(ctx context.Context, endpoint daemon.Endpoint, p schema.SessionStat
 	return ask[schema.SessionStatus](ctx, endpoint, schema.MethodSessionStatus, p)
 }
 
-// Keep tells the running host which pieces of a session the user keeps.
 func Keep(ctx context.Context, endpoint daemon.Endpoint, p schema.KeepParams) (schema.KeepResult, error) {
 	return ask[schema.KeepResult](ctx, endpoint, schema.MethodSessionKeep, p)
 }
@@ -54,7 +53,7 @@ func ask[T any](ctx context.Context, endpoint daemon.Endpoint, method string, pa
 	return result, err
 }
 
-// Greet connects to the running host as an observer, which has no sessions.
+// Greet connects to the running host as a client that has no sessions.
 func Greet(ctx context.Context, endpoint daemon.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
 	conn, err := daemon.Dial(ctx, endpoint)
 	if err != nil {

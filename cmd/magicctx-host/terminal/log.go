@@ -11,7 +11,6 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// NewLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
 func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if Is(w) {
 		return slog.New(Handler(w, level))
@@ -19,7 +18,8 @@ func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(printableJSON{w}, &slog.HandlerOptions{Level: level}))
 }
 
-// slog leaves some control characters, for example U+009B and U+202E, and people read the log with tail.
+// printableJSON removes control characters that slog does not escape, for example U+009B and U+202E. People read the
+// log with tail, and the terminal would interpret the characters.
 type printableJSON struct{ to io.Writer }
 
 func (w printableJSON) Write(line []byte) (int, error) {
@@ -29,8 +29,7 @@ func (w printableJSON) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// On a terminal that shows colours, tint does not change the escape sequences in texts, so the handler removes them
-// first.
+// If tint writes colours, it does not escape control characters in texts. So Handler removes them first.
 func Handler(w io.Writer, level slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
 }

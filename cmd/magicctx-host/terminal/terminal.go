@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// /dev/null is a character device as well, and plugins like to pass it as stdin.
+// Plugins like to pass /dev/null as stdin. It is a character device like a terminal, so Is excludes it.
 func Is(f any) bool {
 	file, ok := f.(*os.File)
 	if !ok {
@@ -25,8 +25,8 @@ func WantsColor(f any) bool {
 	return Is(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// IsASCII reports whether f is a terminal whose locale names a character set other than UTF-8, for example "C". Many
-// containers set no locale, which counts as UTF-8.
+// IsASCII reports whether f is a terminal whose locale has a character set other than UTF-8, for example "C". Many
+// containers set no locale; IsASCII assumes UTF-8 there.
 func IsASCII(f any) bool {
 	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
 	return Is(f) && locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")

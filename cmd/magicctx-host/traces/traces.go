@@ -19,22 +19,22 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Variable names a directory for traces, before the setting of `trace on`.
+// Variable is the environment variable that sets the directory for traces. It has priority over `trace on`.
 const Variable = "MAGICCTX_TRACE"
 
 func Dir(dataDir string) string { return filepath.Join(dataDir, "traces") }
 
 func How() string { return program.Name() + " trace on records the next session" }
 
-// A Trace is a recorded trace. Changed is the time of its last frame.
+// A Trace is a file with a recorded trace. Changed is the time of the last write.
 type Trace struct {
 	Path    string
 	Bytes   int64
 	Changed time.Time
 }
 
-// All returns the traces in the data directory and in the directory of Variable, newest first. A name begins with the
-// time in milliseconds, which has the same number of digits in all this century.
+// All returns the traces in the data directory and in the directory that Variable names, newest first. It sorts by file
+// name: a name begins with the time in milliseconds, which has 13 digits until the year 2286.
 func All(dataDir string) (all []Trace, err error) {
 	dirs := []string{Dir(dataDir)}
 	if dir := os.Getenv(Variable); dir != "" && !IsSame(dir, dirs[0]) {
@@ -59,14 +59,13 @@ func All(dataDir string) (all []Trace, err error) {
 	return all, nil
 }
 
-// IsSame reports whether two paths name the same existing file or directory.
 func IsSame(a, b string) bool {
 	of, err := os.Stat(a)
 	other, otherErr := os.Stat(b)
 	return err == nil && otherErr == nil && os.SameFile(of, other)
 }
 
-// Newest returns the newest trace that holds a request to a model. If no trace does, it returns the newest one.
+// Newest returns the newest trace with a request to a model. If no trace has one, it returns the newest trace.
 func Newest(dataDir string) (Trace, error) {
 	all, err := All(dataDir)
 	if err != nil {
@@ -80,7 +79,6 @@ func Newest(dataDir string) (Trace, error) {
 	return all[0], nil
 }
 
-// Of returns the traces that hold requests of a session, the newest first.
 func Of(ctx context.Context, dataDir, session string) (of []Trace, err error) {
 	all, err := All(dataDir)
 	if err != nil {
@@ -100,8 +98,8 @@ func Of(ctx context.Context, dataDir, session string) (of []Trace, err error) {
 	return of, nil
 }
 
-// Holds reports whether the trace holds a request of the session, or of any for "". The trace of a harness that was
-// only started holds none.
+// Holds reports whether the trace contains a request of the session. If session is empty, a request of any session is
+// enough. If a person only starts the harness, its trace contains no request.
 func (t Trace) Holds(ctx context.Context, session string) bool {
 	f, err := os.Open(t.Path)
 	if err != nil {

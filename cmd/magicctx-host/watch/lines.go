@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
-// Plain prints the status, and then each event in a line, until ctx ends.
+// Plain prints the status once. It then prints one line for each event, until ctx ends.
 func Plain(ctx context.Context, o Options, w io.Writer) error {
 	v := o.live()
 	v.Away = ""
@@ -27,8 +27,7 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints a line after each change of a session, until ctx ends. Without a host, it says once on errs that it
-// waits.
+// JSON prints the status as a line after each change of a session. If no host is running, it says so on errs.
 func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	isAway := false
 	return printed(ctx, o, func(n observer.News) error {
@@ -49,7 +48,7 @@ func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	})
 }
 
-// tell fails when the reader of the pipe has ended, for example in `| head`.
+// tell fails if the reader of the output has ended, for example in `| head`. printed then stops.
 func printed(ctx context.Context, o Options, tell func(observer.News) error) (failed error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -15,7 +15,7 @@ import (
 )
 
 type Options struct {
-	// Follow calls tell with each report about the host until ctx ends.
+	// Until ctx ends, Follow calls tell with each report about the host.
 	Follow func(ctx context.Context, tell func(observer.News))
 	Dir    string
 	// The screen asks the terminal for its size.
@@ -28,10 +28,10 @@ func (o Options) live() view.Live {
 	return view.Live{Away: "looking for the host", AwaySince: o.Page.Now, Color: o.Page.Color, ASCII: o.Page.ASCII, Program: o.Page.Program, Choice: o.Choice}
 }
 
-// Each frame costs about 0.03 % of a core, even if nothing has changed.
+// One frame per second costs about 0.03 % of a core, even if nothing has changed.
 const framesPerSecond = 6
 
-// Screen shows the host on the terminal out until ctx ends or the person at in quits. in may be nil.
+// Screen shows the host on the terminal out until ctx ends or the user quits. If in is nil, it reads no keys.
 func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	ctx, stop := context.WithCancel(ctx)
 	input := tea.WithInput(nil)
@@ -119,7 +119,7 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// command returns no command if the action needs a session and the user has selected no session.
+// If the action needs a session and none is selected, command returns nil for args.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {

@@ -31,7 +31,7 @@ func main() {
 		if isAskedForVersion() {
 			time.Sleep(time.Hour)
 		}
-		// The hanging host runs until it is killed. Even the end of stdin does not end it.
+		// The hanging host ignores the end of stdin. It runs until it is killed.
 		pid := strconv.Itoa(os.Getpid())
 		if err := os.WriteFile(os.Getenv(behaviourFile)+".pid", []byte(pid), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, "switchhost:", err)
@@ -61,10 +61,10 @@ func main() {
 	}
 }
 
-// doctor starts this program with --version. A plugin starts it with other arguments.
+// doctor starts the program with --version. A plugin starts it with other arguments.
 func isAskedForVersion() bool { return len(os.Args) == 2 && os.Args[1] == "--version" }
 
-// Windows has no exec, so the real host runs as a child with the streams of this process.
+// Windows has no exec, so the real host runs as a child process with the same streams.
 func runReal() int {
 	signal.Ignore(os.Interrupt)
 	cmd := exec.CommandContext(context.Background(), os.Getenv(realHost), os.Args[1:]...)

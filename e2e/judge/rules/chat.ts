@@ -26,7 +26,7 @@ function answersTo(all: ChatMessage[], i: number): ChatMessage[] {
   return all.slice(i + 1, end < 0 ? undefined : end)
 }
 
-/** Each call is answered directly after its message, and each answer belongs to a call of that message. */
+/** Each call must have its result directly after its message, and each result must belong to a call of that message. */
 const callsHaveResults: Rule = (body) => {
   const all = messages(body)
   const found: Finding[] = []
@@ -92,7 +92,7 @@ const imagesAreGood: Rule = (body) =>
     })
   })
 
-/** Mistral answers the user or a tool. If the request ended with an answer, Mistral would continue that answer. */
+/** The last message must be a prompt or a tool's result. If it were an answer, Mistral would continue the answer. */
 const lastAsks: Rule = (body) => {
   const all = messages(body)
   const last = all.at(-1)
@@ -133,7 +133,7 @@ const common: Rules = {
 
 export const openai: Rules = { ...common, "call-id": idsAreWellFormed(/^.{1,40}$/s) }
 
-/** Compatible servers are stricter than OpenAI: some refuse an empty answer, and some want a user message first. */
+/** Some compatible servers refuse an empty answer, and some demand that the first message is the user's. */
 export const compatible: Rules = { ...common, "call-id": idsAreWellFormed(/^.{1,64}$/s), "answer-empty": assistantSays, "first-role": firstIsUser, "last-role": lastAsks }
 
 export const mistral: Rules = {

@@ -1,4 +1,4 @@
-// The rules of Claude's messages, as Anthropic's API, Vertex and Bedrock's Converse check them.
+// The rules of Claude's messages in Anthropic's API, in Vertex and in Bedrock's Converse.
 import type { Body } from "../convert.ts"
 import type { Evidence } from "../evidence.ts"
 import { type Finding, type Rules, isBlank, twice } from "./rule.ts"
@@ -73,7 +73,7 @@ function fromBedrock(body: Body): Prompt {
     if (b.cachePoint) breakpoints++
     return b.cachePoint ? { type: "cache" } : { type: "unknown", text: JSON.stringify(b).slice(0, 80) }
   }
-  /** On Bedrock, a breakpoint is a separate block after the block that it belongs to. */
+  /** In Bedrock, a breakpoint is a block of its own, after the block that it marks. */
   const blocks = (content: Any[]): Block[] => content.map((b, i) => ({ ...block(b), cached: content[i + 1]?.cachePoint != null }))
   const turns = (body.messages ?? []).map((m: Any) => ({ role: m.role, blocks: blocks(m.content) }))
   const thinking = body.additionalModelRequestFields?.thinking?.type
@@ -90,28 +90,27 @@ type Check = (p: Prompt, e: Evidence) => Finding[]
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
 /**
- * The conversation ends with the user. Current models do not continue an answer at the end of a request, and no model
- * does so while it thinks.
+ * The conversation must end with the user. Current models do not continue an answer, and a thinking model never does.
  */
 const lastIsUser: Check = ({ turns }) => {
   const last = turns.at(-1)
   return last && last.role !== "user" ? [{ where: `messages[${turns.length - 1}]`, detail: `the last message is the ${last.role}'s` }] : []
 }
 
-/** Bedrock requires that user and assistant take turns. Anthropic joins neighbouring messages of one role. */
+/** In Bedrock, user and assistant must alternate. Anthropic joins neighbouring messages of one role. */
 const rolesAlternate: Check = ({ turns }) =>
   turns.flatMap((t, i) => (turns[i - 1]?.role === t.role ? [{ where: `messages[${i}]`, detail: `two messages of the ${t.role} in a row`, key: t.role }] : []))
 
 const contentIsNotEmpty: Check = ({ turns }) =>
   turns.flatMap((t, i) => (visible(t).length === 0 ? [{ where: `messages[${i}]`, detail: `a message of the ${t.role} without content`, key: t.role }] : []))
 
-/** A result that is a list must have no blank text, either. */
+/** No text may be blank, neither in a message nor in a result that is a list. */
 const textIsNotBlank: Check = ({ turns }) =>
   turns.flatMap((t, i) =>
     t.blocks.flatMap((b, j) => (b.type === "text" && isBlank(b.text) ? [{ where: `messages[${i}].content[${j}]`, detail: `a blank text of the ${t.role}: ${JSON.stringify(b.text)}`, key: t.role }] : [])),
   )
 
-/** Each call has its result in the very next message, and each result has its call in the message before. */
+/** The result of each call must be in the next message, and the call of each result in the message before. */
 const callsHaveResults: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
     const answered = new Set(results(turns[i + 1]).map((b) => b.id))
@@ -133,7 +132,8 @@ const resultsStandFirst: Check = ({ turns }) =>
   })
 
 /**
- * After a call of an answer there are only calls and thinking: a text there would separate the call from its result.
+ * After the first call of an answer, only calls and thinking may follow. A text would separate the call from its
+ * result.
  */
 const callsStandLast: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
@@ -159,7 +159,7 @@ const inputsAreObjects: Check = ({ turns }) =>
     calls(t).filter((b) => typeof b.input !== "object" || b.input === null || Array.isArray(b.input)).map((b) => ({ where: `messages[${i}]`, detail: `the input of ${b.id} is ${JSON.stringify(b.input)?.slice(0, 40)}`, key: b.id ?? "" })),
   )
 
-/** While a turn with tools goes on, the last message of a thinking model must begin with its thinking. */
+/** While a turn with tool calls is running, the last answer of a thinking model must begin with its thinking. */
 const thinkingStandsFirst: Check = ({ turns, thinks }, { binds }) => {
   const last = turns.findLastIndex((t) => t.role === "assistant")
   const t = turns[last]
@@ -171,7 +171,7 @@ const thinkingStandsFirst: Check = ({ turns, thinks }, { binds }) => {
 /** The request continues a turn: it ends with results. */
 const isInLoop = (turns: Turn[]): boolean => results(turns.at(-1)).length > 0
 
-/** While a turn goes on, the thinking that led to its newest calls is there. */
+/** While a turn is running, the request must contain the thinking before the newest calls. */
 const newestThinkingStays: Check = ({ turns, thinks }, { binds, ofCall }) => {
   const last = turns.findLastIndex((t) => t.role === "assistant")
   const t = turns[last]
@@ -182,9 +182,7 @@ const newestThinkingStays: Check = ({ turns, thinks }, { binds, ofCall }) => {
   return given.filter((proof) => !there.has(proof)).map((proof) => ({ where: `messages[${last}]`, detail: `thinking that led to ${newest} is missing (${proof.slice(0, 24)})`, key: proof }))
 }
 
-/**
- * If the model gave several thinking blocks one after the other, the request holds all of them in their order, or none.
- */
+/** If several thinking blocks follow each other, the request must contain all of them in order, or none. */
 const runsAreWhole: Check = ({ turns }, { binds, runs }) => {
   const place = new Map<string, { run: string[]; at: number }>()
   for (const run of runs) for (const [at, proof] of run.entries()) place.set(proof, { run, at })
@@ -218,7 +216,7 @@ const thinkingIsTheAssistants: Check = ({ turns }) =>
 
 const Images = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
-/** Images have a known type and a content. They stand only in messages of the user and in results. */
+/** Images must have a known type and some content. They are allowed only in messages of the user and in results. */
 const imagesAreGood: Check = ({ turns }) =>
   turns.flatMap((t, i) =>
     [...t.blocks, ...t.blocks.flatMap((b) => b.inside ?? [])].flatMap((b): Finding[] => {
@@ -234,9 +232,9 @@ const imagesAreGood: Check = ({ turns }) =>
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
 /**
- * The newest message ends with a breakpoint, because the whole prompt has to be in the cache for the next request. If
- * a request has too many breakpoints, the packages remove them from the end, so this one is the first to be lost. A
- * request without any breakpoint leaves the cache to another program, for example a gateway.
+ * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If there
+ * are too many breakpoints, the packages remove the last ones, so this breakpoint would be lost first. A request
+ * without any breakpoint is allowed: another program, for example a gateway, sets them.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)
@@ -247,7 +245,7 @@ const newestIsCached: Check = ({ turns, breakpoints }) => {
 const markedIsCached: Check = ({ turns }, { marked }) =>
   marked === undefined || turns.some((t) => t.blocks.some((b) => b.text === marked && b.cached)) ? [] : [{ where: "messages", detail: `no breakpoint on ${JSON.stringify(marked.slice(0, 40))}` }]
 
-/** Neither thinking nor a blank text carries a breakpoint, and no message consists of a breakpoint alone. */
+/** Thinking and blank texts must have no breakpoint, and a message must not consist of a breakpoint only. */
 const breakpointsHaveContent: Check = ({ turns }) =>
   turns.flatMap((t, i) => [
     ...t.blocks.flatMap((b, j) => (b.cached && (isThinking(b) || (b.type === "text" && isBlank(b.text))) ? [{ where: `messages[${i}].content[${j}]`, detail: `a breakpoint on ${b.type}`, key: b.type }] : [])),

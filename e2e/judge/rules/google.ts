@@ -37,13 +37,13 @@ const partsAreThere: Rule = (body) => contents(body).flatMap((c, i) => (c.parts.
 const textIsNotBlank: Rule = (body) =>
   contents(body).flatMap((c, i) => c.parts.flatMap((p, j) => (p.text !== undefined && p.text === "" ? [{ where: `${at(i)}.parts[${j}]`, detail: `an empty text of the ${c.role}`, key: c.role }] : [])))
 
-/** A turn with calls comes directly after the user or after responses. */
+/** A message with calls must follow a message of the user or of responses. */
 const callsFollowUser: Rule = (body) => {
   const all = contents(body)
   return all.flatMap((c, i) => (calls(c).length > 0 && all[i - 1]?.role !== "user" ? [{ where: at(i), detail: `a call (${named(c)}) after ${all[i - 1] ? "a turn of the model" : "nothing"}` }] : []))
 }
 
-/** The responses come directly after the calls, with the same number and the same names. */
+/** Directly after calls, there must be the same number of responses with the same names. */
 const callsHaveResponses: Rule = (body) => {
   const all = contents(body)
   return all.flatMap((c, i): Finding[] => {
@@ -56,7 +56,7 @@ const callsHaveResponses: Rule = (body) => {
   })
 }
 
-/** In the current turn the first call of each step carries the signature that the model gave it. */
+/** In the current turn, the first call of each step must have the signature from the model. */
 const firstCallsAreSigned: Rule = (body) => {
   const all = contents(body)
   const turn = all.findLastIndex((c) => c.role === "user" && responses(c).length === 0)
@@ -66,7 +66,7 @@ const firstCallsAreSigned: Rule = (body) => {
   })
 }
 
-/** The model itself gave each signature, and a thought still has the text for which the model gave its signature. */
+/** Each signature must come from the model, and a thought must still have the text that belongs to its signature. */
 const signaturesHold: Rule = (body, { proofs }) =>
   contents(body).flatMap((c, i) =>
     c.parts.flatMap((p, j) => {

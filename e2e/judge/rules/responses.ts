@@ -17,7 +17,7 @@ interface Item {
 const input = (body: Body): Item[] => body.input ?? []
 const at = (i: number): string => `input[${i}]`
 
-/** Each call has an output after it, and each output has a call before it. */
+/** Each call must have an output after it, and each output a call before it. */
 const callsHaveOutputs: Rule = (body) => {
   const all = input(body)
   return all.flatMap((item, i): Finding[] => {
@@ -37,7 +37,7 @@ const oneOutputEach: Rule = (body) => {
 
 const isOutput = (item: Item | undefined): boolean => item?.type === "function_call" || item?.role === "assistant"
 
-/** Reasoning is followed by the item that it led to. */
+/** After reasoning, the item that it led to must follow. */
 const reasoningIsFollowed: Rule = (body) => {
   const all = input(body)
   return all.flatMap((item, i) => {
@@ -56,11 +56,11 @@ const reasoningIsUnchanged: Rule = (body, { proofs }) =>
     return texts?.has(text) ? [] : [{ where: at(i), detail: `reasoning ${JSON.stringify(text.slice(0, 40))} carries ${item.encrypted_content.slice(0, 24)}`, key: item.encrypted_content }]
   })
 
-/** If the provider does not store reasoning, the request carries its content. */
+/** If the provider does not store reasoning, the request must contain the reasoning's content. */
 const reasoningIsCarried: Rule = (body) =>
   body.store === false ? input(body).flatMap((item, i) => (item.type === "item_reference" || (item.type === "reasoning" && !item.encrypted_content) ? [{ where: at(i), detail: "an item that nobody has stored", key: item.id ?? "" }] : [])) : []
 
-/** While a turn goes on, the reasoning that led to its newest calls is there. */
+/** While a turn is running, the request must contain the reasoning before the newest calls. */
 const newestReasoningStays: Rule = (body, { binds, ofCall }) => {
   const all = input(body)
   if (binds || all.at(-1)?.type !== "function_call_output") return []

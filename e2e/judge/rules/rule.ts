@@ -1,20 +1,19 @@
-// The types of rules. docs/provider-rules.md has an entry for each rule, by name: the provider's demand and its
-// source.
+// The types of rules. docs/provider-rules.md describes each rule by its name, with the provider's documentation.
 import type { Body } from "../convert.ts"
 import type { Evidence } from "../evidence.ts"
 
-/** A Finding is a place where a request breaks a rule. */
+/** A place where a request breaks a rule. */
 export interface Finding {
   where: string
   detail: string
   /**
-   * Identifies the same finding in the requests of the raw array and of the wire, for example by the id of a call.
-   * Without a key, findings cannot be distinguished. Then the wire may have as many of them as the raw array.
+   * If a finding in the wire and a finding in the raw array have the same key, for example the id of a call, they are
+   * the same. Without keys, only their numbers are compared.
    */
   key?: string
 }
 
-/** A Rule finds the places where a request breaks it. */
+/** A rule returns the places where a request breaks it. */
 export type Rule = (body: Body, evidence: Evidence) => Finding[]
 
 export type Rules = Record<string, Rule>

@@ -1,7 +1,7 @@
 /**
- * A fake of OpenCode 2: a server that plays sessions as the source of release 2.0.26 says. It loads the bundled plugin,
- * calls its hooks, and sends Anthropic's requests. Its HTTP interface is the part of OpenCode 2's interface that
- * package opencode2 calls. So the sessions of the tests can be played where no OpenCode 2 can be installed.
+ * A fake of OpenCode 2 for machines on which OpenCode 2 cannot be installed. It follows the source of release 2.0.26:
+ * it loads the bundled plugin, calls its hooks, and sends requests to Anthropic's API. Its HTTP interface has the calls
+ * that package opencode2 uses.
  *
  *     bun e2e/opencode2/fake/main.ts --port 4567
  */
@@ -18,7 +18,7 @@ const config = JSON.parse(readFileSync(join(process.env.XDG_CONFIG_HOME!, "openc
 const { models, settings } = config.providers.mock
 const store = new Store(join(process.env.XDG_DATA_HOME!, "opencode", "opencode.db"))
 
-/** How long OpenCode waits before it sends a request again, in ms. The real one waits at least 2 s. */
+/** The pause before a request is sent again, in ms. The real OpenCode waits at least 2 s. */
 const retryMS = 20
 
 type Hook = (event: any) => Promise<void>
@@ -147,7 +147,7 @@ class Run {
   private stop = new AbortController()
   private isRunning = false
   idle: Promise<void> = Promise.resolve()
-  /** The instructions of the directory, as the system prompt shows them, and as the model knows them. */
+  /** baseline: the directory's instructions in the system prompt. instructions: those that the model was last told. */
   private baseline: string | undefined
   private instructions = ""
 
@@ -432,7 +432,7 @@ const actions: Record<string, (session: Session, input: any) => unknown> = {
   synthetic: ({ id }, { text }) => store.put(id, { id: newID("msg"), type: "synthetic", time: { created: Date.now() }, text }),
 }
 
-/** When one turn ends, the next may begin. So settled waits until the session is idle. */
+/** Waits until the session is idle. At the end of a turn, the next turn may begin, so settled checks again. */
 async function settled(id: string): Promise<void> {
   const { idle } = runs.of(id)
   await idle

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite"
 import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 
-/** A stored message. The database has its data without the id and the type. */
+/** A stored message. The column data contains everything except id and type. */
 export interface Row {
   id: string
   type: string
@@ -24,13 +24,13 @@ export interface Session {
 
 let last = 0
 
-/** OpenCode's ids sort by their time, so newID does, too. */
+/** Like OpenCode's ids, the returned ids sort by time. */
 export function newID(kind: string): string {
   last = Math.max(last + 1, Date.now() * 0x100)
   return `${kind}_${last.toString(16).padStart(14, "0")}${Math.random().toString(36).slice(2, 10).padEnd(8, "0")}`
 }
 
-/** The database, with the tables of 2.0.26 that magicctx reads. */
+/** The database, with the tables of release 2.0.26 that magicctx reads. */
 export class Store {
   private readonly db: Database
   private seq = 0

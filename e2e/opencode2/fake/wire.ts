@@ -1,6 +1,6 @@
 import type { Row, Session } from "./store.ts"
 
-/** OpenCode makes new instances of this class for each request. */
+/** Like OpenCode, the fake creates new objects of this class for each request. */
 export class Message {
   declare readonly role: "system" | "user" | "assistant" | "tool"
   declare readonly content: any[]
@@ -67,7 +67,7 @@ function attachment({ mime, data, name, source }: any): object[] {
 const partTypes = new Set(["text", "media", "reasoning", "tool-call", "tool-result", "compaction", "effort"])
 const resultTypes = new Set(["json", "text", "error", "content"])
 
-/** OpenCode's check of a request after the hooks. If it fails, the turn ends, and the prompt stays unanswered. */
+/** OpenCode's check after the hooks. If it fails, the turn ends without an answer. */
 function check({ system, messages }: { system: any[]; messages: any[] }): void {
   const broken = (what: string) => new Error(`Schema validation failed: ${what}`)
   for (const { type, text } of system) if (type !== "text" || typeof text !== "string") throw broken("system")
@@ -89,7 +89,7 @@ interface Request {
   options: { maxTokens?: number }
 }
 
-/** The request in Anthropic's form, with the breakpoints of 2.0.26. */
+/** Returns the request in Anthropic's form, with the breakpoints of release 2.0.26. */
 export function bodyOf(request: Request, model: string): object {
   check(request)
   const ephemeral = { cache_control: { type: "ephemeral" } }
@@ -132,7 +132,7 @@ function image(mime: string, data: string): object {
   return { type: "image", source: { type: "base64", media_type: mime, data } }
 }
 
-/** The provider answers with this error in place of the model. */
+/** An error of the provider, instead of an answer. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: string

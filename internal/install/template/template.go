@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings comments out every key that has an effect, with its description and default from the JSON Schema.
+// Settings returns a file in which each key with an effect is a comment, with its description and default.
 func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
@@ -48,8 +48,7 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// Lines of the description start with describe. Lines of the key, which a user uncomments as a block, start with
-// prefix.
+// Description lines start with describe. Lines of the key, which a user uncomments as a block, start with prefix.
 func (w *writer) property(describe, prefix, name string, v hujson.Value, owner reflect.Type) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -128,7 +127,6 @@ func spaced(v hujson.Value) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// If the member is missing or no object, the result is empty.
 func objectAt(obj *hujson.Object, name string) *hujson.Object {
 	if inner, ok := valueAt(obj, name).Value.(*hujson.Object); ok {
 		return inner
@@ -138,7 +136,6 @@ func objectAt(obj *hujson.Object, name string) *hujson.Object {
 
 func textAt(obj *hujson.Object, name string) string { return textOf(valueAt(obj, name)) }
 
-// If the member is missing, the value is empty.
 func valueAt(obj *hujson.Object, name string) hujson.Value {
 	for _, m := range obj.Members {
 		if textOf(m.Name) == name {

@@ -48,8 +48,8 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// members are further members of the entry, for example `"message":{"role":"user"}`, or empty. The entry comes
-// after the leaf.
+// Entry appends an entry after the leaf. members are further JSON members of the entry, for example
+// `"message":{"role":"user"}`, or empty.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
 	line, id := p.NextLine(kind, members)

@@ -53,7 +53,7 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 	return row
 }
 
-// A bust removes units, and messages whose summary the head shows instead.
+// takenOf says what a bust removed: units, and messages that a summary in the head replaces.
 func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	var parts []string
 	if n := unitsOf(passes[index].Taken); n > 0 {

@@ -9,12 +9,11 @@ import (
 )
 
 const (
-	// A screen cannot show more steps of a curve, even with the page at its widest.
+	// A curve has at most this number of steps, because even the widest page cannot show more.
 	maxColumns = 400
-	// minPasses keeps the bars of a very short session from becoming wide blocks.
+	// At least minPasses columns are drawn, so that the bars of a very short session are not wide.
 	minPasses = 12
-	// The browser stretches the curves from this coordinate system to the plot, so it does not have to stretch
-	// the text.
+	// The curves are drawn with this height. The browser then stretches the curves to the plot, but not the text.
 	curveHeight = 1000
 )
 
@@ -81,8 +80,8 @@ func columnsOf(passes int) columns {
 
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. The curve at the back is the sum of all, so that no gap shows
-// between two series. pick chooses the value of a column from its passes.
+// stack draws series on top of each other. Each curve is a sum of series. The curve at the back is the sum of
+// all, so that no gap shows between two series. pick computes the value of a column from its passes.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -125,7 +124,7 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// The area below the curve shows the bill. With the average, this area stays right.
+// average returns the mean of a column's passes, so that the area below the curve still shows the bill.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {
@@ -212,7 +211,7 @@ func passMarks(passes []*replay.Pass, c columns) []mark {
 	return marks
 }
 
-// A trace may hold any numbers, so above this value an axis has no marks.
+// A trace may contain any number. If the top of an axis is above mostTop, the axis has no marks.
 const mostTop = 1e15
 
 // roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.

@@ -244,7 +244,7 @@ func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 // The most harmless class comes first.
 var bustClasses = []string{"ours", "outside", "unexplained"}
 
-// The class decides the colour of a bust: our own, from outside, or unexplained.
+// bustClass returns the class that colours a bust: made by magicctx, caused from outside, or unexplained.
 func bustClass(cause string) string {
 	switch cause {
 	case pipeline.BustUnexplained, "":

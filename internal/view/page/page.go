@@ -27,7 +27,7 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	// Otherwise every process of the program would have to parse the template. So it is parsed at its first use.
+	// The template is parsed at its first use, because most processes of the program never use it.
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{
 			"count":   format.Tokens[int],

@@ -15,7 +15,7 @@ import (
 // More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// This number of bust markers fits into the width of the plot.
+// The plot is wide enough for this number of bust markers.
 const markerSlots = 120
 
 type sessionView struct {
@@ -23,8 +23,8 @@ type sessionView struct {
 	Passes, Busts       int
 	Findings            int
 	HitRate             string
-	// Bill and PlainBill are those of the prompts. Cost also has the historian's runs, and Total is Cost as a text. Against
-	// says after Total how the bills compare.
+	// Bill and PlainBill are the costs of the prompts with and without magicctx. Cost includes the historian's runs, Total
+	// is Cost as a text, and Against compares the bills.
 	Bill, PlainBill, Total, Against string
 	Cost                            float64
 	LastPrompt                      int
@@ -66,7 +66,7 @@ type refusal struct {
 	// At is the place of the mark from the left. Window is the place of the window's line from the top.
 	At, Window float64
 	Label      string
-	// If IsLate is true, the mark is near the right end, and its label stands to the left.
+	// If IsLate is true, the mark is near the right end, and its label is to the left of the mark.
 	IsLate bool
 }
 
@@ -153,7 +153,7 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// A window far above the prompts would flatten the curves, so it is mentioned but not drawn.
+// If the window is far above the prompts, its line would flatten the curves, so a text mentions it instead.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {

@@ -16,9 +16,9 @@ import (
 // The texts of these fields are codes of this program, for example the cause "pressure".
 var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Reason", "Edit", "Unit", "Rule", "Route", "Routes", "MadeBy", "Currency", "Spending"}
 
-// Share changes a summary so that it can be shown to others. With withTexts, it only replaces credentials.
-// Otherwise it removes every text that is no code of this program: names of sessions, models, files and tools,
-// and what was said. Numbers stay.
+// Share changes a summary so that it can be shown to others. If withTexts is true, it only replaces
+// credentials. If not, it removes every text that is not a code of this program: names of sessions, models,
+// files and tools, and the texts of messages. Numbers stay.
 func Share(s *replay.Summary, withTexts bool) {
 	if withTexts {
 		redact(reflect.ValueOf(s).Elem(), "", func(_, text string) string { return withoutSecrets(text) })
@@ -56,11 +56,11 @@ func Share(s *replay.Summary, withTexts bool) {
 	s.Missing = missing
 }
 
-// If a text was cut, its last word may be the beginning of a credential from this length on, in bytes.
+// If a text was cut, a last word of at least this number of bytes may be the beginning of a credential.
 const leastCut = 16
 
-// A page shows no control characters, so withoutSecrets removes them: they could hide a credential. If the text
-// was cut, the pattern of a credential may lack its end, so a long last word is left out.
+// withoutSecrets removes credentials, and before that the control characters that could hide them. If the text
+// was cut, a credential at its end may match no pattern, so a long last word is left out.
 func withoutSecrets(text string) string {
 	text = secret.Redact(format.CleanLines(text))
 	if cut, isCut := strings.CutSuffix(text, "…"); isCut {

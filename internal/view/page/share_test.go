@@ -86,7 +86,7 @@ func TestSharedTextsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// A new field with texts is removed without any list of fields.
+// Share must also remove the texts of a field that is added later, and that no list names.
 func TestEachTextIsRedacted(t *testing.T) {
 	type inner struct{ Text string }
 	v := struct {

@@ -58,8 +58,8 @@ func ReadShare(t replay.Tokens) string {
 }
 
 // OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If both its cost
-// and its gain are less than leastMoney, it returns "". It never names a saved amount: the same removed tokens
-// would count for several busts, and the sum would exceed the saving of the session.
+// and its gain are less than leastMoney, it returns "". It names no saved amount: two busts may save on the same
+// removed tokens, so the sum of their amounts would exceed the saving of the session.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:
@@ -70,7 +70,7 @@ func OutcomeNote(o replay.Outcome) string {
 	return fmt.Sprintf("cost %s, paid off at request %d", format.Money(o.Cost), o.PaidOffAt)
 }
 
-// From this amount in $ on, a cost or gain is worth a mention.
+// A cost or gain below this amount in $ is not mentioned.
 const leastMoney = 0.001
 
 // An Excess is a series of consecutive passes whose prompts exceed the window.
@@ -101,7 +101,7 @@ func (e Excess) String() string {
 	return fmt.Sprintf("requests %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
 }
 
-// Rounded sizes of the largest prompt and its window could be equal, so Size does not round them.
+// Size does not round, because the rounded sizes of the prompt and the window could be equal.
 func (e Excess) Size() string {
 	return format.Grouped(e.worst.Prompt) + " of " + format.Grouped(e.worst.Window) + " tokens"
 }

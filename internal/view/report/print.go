@@ -66,7 +66,7 @@ type printer struct {
 	spanWidth, causeWidth int
 }
 
-// The rest of the report depends on the parts that the trace lacks, so missing comes first.
+// missing comes first, because the rest of the report is less reliable without the missing parts.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

@@ -195,7 +195,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// The table's bill lacked the historian's runs, which the sentence above it has. So one session had two bills.
+// The bug: the table's bill lacked the historian's runs, but the sentence above it included them.
 func TestBillsOfTheTableAndTheSentenceAgree(t *testing.T) {
 	s := summaryOf(passOf(10, 20, 30))
 	s.Bill, s.RawBill, s.Prompts.Unseen = 1, 3, 6300
@@ -250,7 +250,7 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	}
 }
 
-// Before the figures, a reader must learn how reliable they are.
+// The report must say how reliable its figures are before it shows them.
 func TestC12ReportBeginsWithTheMissingParts(t *testing.T) {
 	s := summaryOf(passOf(1, 2, 3))
 	if out := printed(t, s); strings.Contains(out, "incomplete") {

@@ -44,8 +44,8 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// If the models have no price, bills compares the bill with and without magicctx at the list price of another
-// model. If both amounts are written alike, it says "either way".
+// bills compares the bills with and without magicctx. If the models have no price, it uses the list price of
+// another model. If both amounts are written alike, it says "either way".
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
 		return "the bill was " + format.Money(s.Cost()) + words.OfHistorian(v.Historian) + ", which " + format.Saving(v.Money) + beside(s.Prompts)
@@ -57,9 +57,9 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session with which a saving is compared. For the unmodified session, it returns "". A
-// provider may have refused the unmodified session. Then the saving is compared with a session in which nothing
-// is dropped until the window is full.
+// beside names the session with which a saving is compared. If the provider would have refused the unmodified
+// session, this is a session in which nothing is dropped until the window is full. If not, it is the unmodified
+// session, and beside returns "".
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""

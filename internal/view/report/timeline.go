@@ -46,7 +46,7 @@ func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (ro
 	return rows
 }
 
-// If a span of passes is long, the column of causes becomes narrower.
+// If a span of passes is long, layout makes the column of causes narrower.
 func (p *printer) layout(rows [][]*replay.Pass) {
 	const least, mostCause, both = 7, 20, 27
 	p.spanWidth = least
@@ -71,8 +71,7 @@ func span(row []*replay.Pass) string {
 
 func milliseconds(ms float64) string { return strconv.FormatFloat(ms, 'f', 2, 64) }
 
-// An uneventful pass gets no separate line. If several passes one after the other wait, only the first one gets
-// a line.
+// An uneventful pass gets no separate line. If several passes wait in a row, only the first one gets a line.
 func isUneventful(all []*replay.Pass, i int) bool {
 	p := all[i]
 	return p.Verdict == schema.Steady && !p.Bust && len(HistoryNotes(p)) == 0 && (!p.Waits() || i > 0 && all[i-1].Waits())

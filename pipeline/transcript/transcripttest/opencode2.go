@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. The model of a user message is where no codec
-// looks for it, so that the test can name the model as the shim does.
+// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. It puts the model of a user message where no
+// codec looks, so that the test can name the model as the shim does.
 func ToOpenCode2(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results, media := []any{}, []any{}, obj{}
@@ -18,7 +18,7 @@ func ToOpenCode2(raw json.Value) (json.Value, error) {
 		switch p.Kind {
 		case transcript.Text:
 			if p.Hidden && p.Text != "" {
-				continue // a status, which OpenCode 2 would not put into the array
+				continue // OpenCode 2 would not put a status into the array
 			}
 			text := obj{"type": "text", "text": p.Text}
 			if m.Role == transcript.User && p.Origin == transcript.FromFile {

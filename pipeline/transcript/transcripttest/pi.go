@@ -9,11 +9,11 @@ import (
 
 type obj = map[string]any
 
-// onePixel is a real PNG, because some programs inspect the first bytes of images.
+// onePixel is a real PNG, because some programs read the first bytes of an image.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking keeps its length, and the model of a user
-// message is where no codec looks for it.
+// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking keeps its length. The model of a user message
+// is where no codec looks for it.
 func ToPi(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results := []any{}, []any{}
@@ -22,7 +22,7 @@ func ToPi(raw json.Value) (json.Value, error) {
 		switch p.Kind {
 		case transcript.Text:
 			if p.Hidden && p.Text != "" {
-				continue // a status, which Pi would not put into the array
+				continue // Pi would not put a status into the array
 			}
 			content = append(content, obj{"type": "text", "text": p.Text})
 		case transcript.Reasoning:

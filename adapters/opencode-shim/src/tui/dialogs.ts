@@ -2,9 +2,9 @@ import type { Choice, Dialogs } from "@magicctx/shim-core"
 import { wrapped, type Colours } from "./panels.ts"
 import type { Solid } from "./solid.ts"
 
-/** Our own dialogs need these functions from each version of OpenCode. */
+/** The dialogs in this file use these functions. The halves for OpenCode 1 and 2 implement them. */
 export interface Stack {
-  /** Shows what `render` draws, and calls `closed` when the drawing leaves the screen. */
+  /** Shows the element that `render` returns, and calls `closed` when the element leaves the screen. */
   show(render: () => unknown, closed: () => void): void
   makeLarge(): void
   clear(): void
@@ -18,20 +18,20 @@ export interface ListOption {
   description?: string
 }
 
-/** If the user closes one of OpenCode's dialogs, it resolves with undefined. */
+/** OpenCode's own dialogs. If the user closes a dialog, its promise resolves with undefined. */
 export interface Native {
   select(title: string, options: ListOption[]): Promise<Choice | undefined>
   confirm: Dialogs["confirm"]
   ask: Dialogs["ask"]
 }
 
-/** A longer text, in characters or lines, gets a dialog before the list of choices. */
+/** If a text is longer than this, a dialog of its own shows the text before the list of choices. */
 const mostCharacters = 240
 const mostLines = 4
 
 /**
- * OpenCode's list on a terminal of 80 columns has this many characters in a line. OpenCode cuts a longer description
- * without a sign.
+ * On a terminal of 80 columns, a line of OpenCode's list has this many characters. OpenCode cuts longer lines without
+ * an ellipsis, so the shim cuts them first, and adds one.
  */
 const lineCharacters = 60
 
@@ -53,8 +53,8 @@ export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: 
 }
 
 /**
- * OpenCode's own dialog cuts a text that is longer than the screen, so this dialog scrolls. If `answered` is given,
- * the return key goes on to the choices.
+ * Shows a text in a dialog that scrolls, because OpenCode's own dialog cuts a text that is longer than the screen.
+ * `answered` gets true if the user presses return, and false if the user closes the dialog.
  */
 export function showText(stack: Stack, solid: Solid, title: string, message: string, answered?: (goesOn: boolean) => void): void {
   const { createElement, insertNode, setProp, useKeyboard } = solid
@@ -87,7 +87,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** OpenCode's dialog begins below the first quarter of the screen, and aroundRows rows hold title, keys and gaps. */
+/** A dialog gets the lower three quarters of the screen. Its title, keys and gaps need aroundRows rows. */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
@@ -96,7 +96,7 @@ const fewestRows = 4
 const mostColumns = 82
 const aroundColumns = 8
 
-/** The columns that stay free for the scroll bar, which OpenCode draws over the text. */
+/** Columns without text at the right side, because OpenCode draws the scroll bar over the text. */
 const barColumns = 2
 
 const steps: Record<string, number> = { up: -1, k: -1, down: 1, j: 1, pageup: -10, pagedown: 10 }

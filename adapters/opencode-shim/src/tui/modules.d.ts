@@ -1,5 +1,5 @@
-// OpenCode provides this part of Solid to a plugin in its terminal. No package of that name is installed here, so the
-// build fails if the bundler follows an import.
+// OpenCode provides these functions of Solid to a plugin in its terminal. Neither package is installed here. So if
+// build.mjs does not list a package as external, the build fails.
 
 declare module "solid-js" {
   export function createSignal<T>(value: T): [() => T, (set: () => T) => unknown]
@@ -12,10 +12,7 @@ declare module "@opentui/solid" {
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void
-  /**
-   * Shows the elements that a function returns, and calls the function again after a change of a signal that it has
-   * read.
-   */
+  /** Shows the result of `elements` in `parent`. If a signal that `elements` has read changes, Solid calls it again. */
   export function insert(parent: Element, elements: () => Element[]): unknown
   export function setProp(element: Element, name: string, value: unknown): unknown
   export function effect(body: () => void): void

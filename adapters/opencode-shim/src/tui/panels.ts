@@ -11,12 +11,12 @@ export interface Colours {
   work?: unknown
 }
 
-/** In both versions of OpenCode, the sidebar is one column wider. */
+/** The width of the bar. OpenCode's sidebars have one more column. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1
 
-/** The characters differ, too, so that the bar needs no colours. */
+/** Each source also has its own character, so that the bar can be read without colours. */
 const looks: Record<string, { cell: string; colour: string }> = {
   system: { cell: "█", colour: "#5f87af" },
   definitions: { cell: "▓", colour: "#87afaf" },
@@ -55,7 +55,7 @@ export class Panels {
     this.show?.(this.views)
   }
 
-  /** One line about a session, cut at its end if it is too long. */
+  /** Draws one line about a session. If the line is too long, its end is cut. */
   line(session: () => string, textOf: (panel: Panel) => string): Element {
     const text = this.text(() => {
       const { panel, note = "" } = this.viewOf(session())
@@ -127,7 +127,7 @@ function lookOf(source: string): { cell: string; colour: string } {
   return looks[source] ?? unknownLook
 }
 
-/** The bar shows the sources of the prompt, the free room, and the mark at which a bust may come. */
+/** The cells of the bar as runs, for example ["tools", 9]. "room" is free space; at "bust", a bust may come. */
 export function barOf({ parts, window, bust }: Panel, columns: number): Array<[source: string, count: number]> {
   const prompt = parts.reduce((sum, { tokens }) => sum + tokens, 0)
   const whole = Math.max(window, prompt, 1)

@@ -7,10 +7,10 @@ export async function loadSolid(): Promise<Solid> {
 export type Solid = Omit<typeof import("solid-js") & typeof import("@opentui/solid"), "default">
 export type Element = ReturnType<Solid["createElement"]>
 
-/** Both the user's plugin and a project's plugin may try to run a half in this terminal. */
+/** The user's plugin and a project's plugin may both be loaded in this terminal. Only one of them may run. */
 const state = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.terminal")] ??= { hasHalf: false }) as { hasHalf: boolean }
 
-/** Returns a function that gives the terminal back, or undefined if another half has the terminal. */
+/** Reserves the terminal, and returns a function that frees it; undefined if another plugin has the terminal. */
 export function claimTerminal(): (() => void) | undefined {
   if (state.hasHalf) return undefined
   state.hasHalf = true

@@ -1,6 +1,6 @@
 import type { Panel, SessionStatus } from "@magicctx/shim-core"
 
-/** A terminal shows the host's panel, or a sentence in its place. */
+/** A terminal shows the host's panel, a sentence, or both: while it reconnects, the old panel and a sentence. */
 export interface View {
   panel?: Panel
   note?: string

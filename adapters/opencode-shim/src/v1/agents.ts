@@ -1,4 +1,5 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { isAlive } from "../alive.ts"
 import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, outputOf, owner, stepsOf, type Sessions } from "./sessions.ts"
@@ -6,8 +7,8 @@ import { children, outputOf, owner, stepsOf, type Sessions } from "./sessions.ts
 const abort = { everyMS: 500, times: 10 } as const
 
 /**
- * Runs a hidden agent in a child session, and deletes the session at the end. The session has a title, so OpenCode
- * does not ask the model for one.
+ * Runs a hidden agent in a child session. If `keep` is not set, the session is deleted at the end. The session gets a
+ * title, because OpenCode asks the model for a title if a session has none.
  */
 export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { session: parentID, agent, system, tools, prompt, steps, maxOutput } = params
@@ -21,22 +22,22 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     const body: PromptBody = {
       agent,
       system,
-      // OpenCode puts these rules after the agent's rules, and the last matching rule wins.
+      // OpenCode appends these rules to the agent's rules, and applies the last rule that matches a tool.
       tools: { "*": false, ...Object.fromEntries(tools.map((tool) => [tool, true])) },
       parts: [{ type: "text", text: prompt, synthetic: true }],
       ...(model && { model }),
     }
     const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
     await untilAborted(running, signal)
-    // Without the abort, OpenCode's loop would keep running.
+    // If the shim only stopped waiting, OpenCode would continue the turn.
     for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
       await client.session.abort({ path })
       if (await within(abort.everyMS, running)) break
     }
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
-    // The error of the event session.error, in children, is more exact than the answer's error, for example about an
-    // unknown model.
+    // `children` contains the error of the event session.error. For example if the model is unknown, this error is more
+    // exact than the error of the answer.
     const isSpent = stepsOf.get(id) === 0
     return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {
@@ -62,15 +63,15 @@ interface ChildMessage {
   parts: { type: string }[]
 }
 
-/** If the shim itself ended the run, the shim's reason replaces OpenCode's error. */
+/** If the shim itself ended the run, `ended` is the reason and replaces OpenCode's error. */
 function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))
   return result(answers, ended ?? answers.at(-1)?.info.error ?? error)
 }
 
 /**
- * Removes the child sessions of processes that ended in the middle of a run. If another process now has the old id,
- * the shim removes the sessions a day after their last change.
+ * Deletes the child sessions of processes that ended during a run. A session's title contains the id of its process. A
+ * new process may have the same id, so any such session is deleted a day after its last change.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {
@@ -82,11 +83,3 @@ export async function removeOrphans(client: Client): Promise<void> {
 }
 
 const dayMS = 86_400_000
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    return (err as { code?: string }).code === "EPERM"
-  }
-}

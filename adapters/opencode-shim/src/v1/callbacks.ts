@@ -7,7 +7,7 @@ export function handlers(client: Client): Handlers {
 
   return {
     async [Method.ModelLimits]({ model }) {
-      // OpenCode can only return the whole catalogue.
+      // OpenCode has no call for one model, so the whole catalogue is stored.
       providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
       try {
         return modelLimits(await providers, model.provider, model.id)
@@ -25,14 +25,15 @@ export function handlers(client: Client): Handlers {
 }
 
 /**
- * Stores a text for the user as soon as no turn of the session runs. The mark "ignored" hides the text from the
- * model. OpenCode's screen hides synthetic texts, so the text is not synthetic.
+ * Waits until no turn of the session runs, then stores a text for the user. The text is `ignored`, so the model does
+ * not receive it. It is not `synthetic`, because OpenCode's screen hides synthetic texts.
  */
 export async function store(client: Client, sessions: Sessions, session: string, text: string, signal: AbortSignal): Promise<void> {
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
     const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
-    // The newest user message decides which agent and model run the next turn, and the text becomes that message.
+    // OpenCode stores the text as a user message, and the newest user message decides agent and model of the next turn.
+    // So the text gets the agent and the model of the last prompt.
     if (agent) body.agent = agent
     if (model) {
       body.model = { providerID: model.providerID, modelID: model.modelID }
@@ -40,14 +41,14 @@ export async function store(client: Client, sessions: Sessions, session: string,
     }
     await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
   }
-  // OpenCode makes a title only while the session has exactly one message of the user. The stored text would be a
-  // second one.
+  // OpenCode makes a title only while a session has exactly one user message. The text would be a second one, so
+  // nothing is stored before the title exists.
   await sessions.whenIdle(session, async () => {}, signal)
   if (await sessions.isUntitled(session)) throw new Error("OpenCode has not made a title for the session yet")
   await sessions.whenIdle(session, send, signal)
 }
 
-/** The client resolves even if the request failed. */
+/** Returns the data of a response, or throws its error: the client resolves even if the request failed. */
 export async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))

@@ -3,9 +3,9 @@ import type { Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
 /**
- * Only an error ends a command in OpenCode without a turn of the model. OpenCode's server (Effect) also reads this
- * error as an HTTP response with the status 204, and logs no error. A server that does not know this form answers
- * with the status 500, and logs a harmless stack.
+ * A hook can end a command without a model turn only by throwing an error. OpenCode's server uses the library Effect,
+ * which reads an object with these members as an HTTP response: the server answers 204, and logs no error. If a
+ * version's Effect does not know these members, the server answers 500, and logs a harmless stack trace.
  */
 export class CommandDone extends Error {
   override name = "MagicctxCommandDone"
@@ -29,16 +29,16 @@ export function register(config: Config, { commands, agents }: InitializeResult)
   config.agent ??= {}
   for (const { name, description, prompt, model, tools, steps } of agents) {
     config.agent[name] = {
-      // OpenCode's own hidden agents have the mode "primary", too. In the mode "subagent", the task tool would offer
-      // the agent to the model.
+      // In the mode "subagent", the task tool would offer the agent to the model. OpenCode's hidden agents are
+      // "primary", too.
       mode: "primary",
       hidden: true,
       description,
       prompt,
       ...(model && { model }),
-      // The shim ends an agent after its last step (prompt.ts), one step before OpenCode's own limit. At its limit,
-      // OpenCode ends the request with a message of the assistant, which newer models refuse. OpenCode 1.18 reads
-      // `steps`, earlier versions read `maxSteps`.
+      // OpenCode must not reach its own limit: there, it appends a message of the assistant to the request, and newer
+      // models refuse such a request. So its limit is one step higher, and prompt.ts ends the agent after its last
+      // step. OpenCode 1.18 reads `steps`, earlier versions read `maxSteps`.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
       // In OpenCode, the last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
@@ -66,8 +66,8 @@ export async function command(instance: Instance, input: { command: string; sess
 }
 
 /**
- * Whether this process only runs the command, as in `opencode run --command ctx-status`, and shows no toast. (With
- * --attach, the command runs in the server, which is another process.)
+ * True if this process was started only for the command, as in `opencode run --command ctx-status`. Such a process
+ * shows no toasts. (With --attach, the command runs in another process, the server.)
  */
 export function isRunOf(argv: readonly string[], name: string): boolean {
   const args = argv.slice(2)
@@ -76,8 +76,8 @@ export function isRunOf(argv: readonly string[], name: string): boolean {
 }
 
 /**
- * `opencode run` expects a turn of the model after each command, but our commands start none. Without the exit,
- * OpenCode would wait for ever.
+ * Prints the answer of a command, and ends the process. `opencode run` waits for a turn of the model after each
+ * command. Our commands start no turn, so the process would wait for ever.
  */
 async function printAndExit(message: string, sessionID: string, isFailure: boolean): Promise<never> {
   const args = process.argv

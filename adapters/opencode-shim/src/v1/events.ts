@@ -3,7 +3,7 @@ import type { Instance } from "./instance.ts"
 import type { Event } from "./opencode.ts"
 import { children } from "./sessions.ts"
 
-/** Other events are too many to forward: for example, there is one for every token of an answer. */
+/** The events for the host. OpenCode sends far more events, for example one for every token of an answer. */
 const forwarded = new Set([
   "session.created",
   "session.updated",
@@ -30,11 +30,12 @@ export function event(instance: Instance, { event }: { event: Event }): void {
     instance.systems.forget(session)
   }
   if (!instance.wants(Method.Event)) return
-  // A refusal of OpenCode's own compaction says nothing about the session's prompt.
+  // If the provider refuses OpenCode's own compaction, the host must not think that the session's prompt was refused.
   if (event.type === "session.error" && session && instance.sessions.aside.has(session)) return
-  // OpenCode writes a user message again after each step, with all diffs of the turn in it.
+  // After each step, OpenCode updates the user message with all diffs of the turn. The host needs no such event.
   if (event.type === "message.updated" && info?.role === "user") return
-  // OpenCode may be restarted before the next pass, so the host binds the thinking of an answer at its end.
+  // The host binds the thinking of an answer to the wire that `sent` names. It does so at the end of the answer,
+  // because OpenCode may be restarted before the next pass.
   const sent = session && info?.time?.completed !== undefined ? instance.passes.sent(session) : undefined
   instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event, ...(sent && { sent }) })
 }

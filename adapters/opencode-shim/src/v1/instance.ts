@@ -47,8 +47,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores a message in a session whose request is sent without the host. The model does not receive the message. A
-   * toast disappears, so a person who comes back later would not know why the session grows.
+   * If a request is sent without the host, mark stores a message about it in the session. The model does not receive
+   * the message. A toast disappears, so a person who comes back later would not know why the session grows.
    */
   mark(session: string): void {
     if (!this.isInTrouble) return
@@ -58,15 +58,15 @@ export class Instance extends PluginInstance {
     const { trouble, signal } = found
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} ${this.learnMore}`
     const leave = async () => {
-      if (await this.sessions.parent(session)) return // a user does not read the session of a subagent
+      if (await this.sessions.parent(session)) return // users do not read the sessions of subagents
       await store(this.client, this.sessions, session, text, signal)
     }
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
   }
 
   /**
-   * Stores the answer to a command in the session. The model does not receive the answer. During a turn, a new
-   * message would make OpenCode call the model once more, so nothing is stored and the result is false.
+   * Stores the answer to a command in the session, hidden from the model. If a turn runs, leave stores nothing and
+   * returns false, because a new message would make OpenCode call the model once more.
    */
   async leave(session: string, text: string): Promise<boolean> {
     if (this.sessions.isRunning(session)) return false
@@ -85,7 +85,7 @@ export class Instance extends PluginInstance {
 
   protected override tell(text: string, isTrouble: boolean): void {
     this.warn(text)
-    // While OpenCode is still starting, the shim does not know OpenCode's configuration yet.
+    // compactionNotice needs OpenCode's configuration, which is not known during the start, so it is called later.
     if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice("\n")) // the text may end with a command
     else this.notices.add(() => text)
   }
@@ -94,14 +94,14 @@ export class Instance extends PluginInstance {
     this.notices.userIsHere()
   }
 
-  /** During its start, OpenCode waits for its plugins and accepts no calls, so warnings wait. */
+  /** While OpenCode starts its plugins, it accepts no calls. So warnings for OpenCode's log wait. */
   private warn(text: string): void {
     this.log.warn(text)
     this.unlogged.push(text)
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** OpenCode calls hooks, so it now accepts calls. */
+  /** Called by every hook. When OpenCode calls a hook, it also accepts calls. */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true

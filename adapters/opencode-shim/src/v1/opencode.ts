@@ -1,6 +1,6 @@
 /**
- * The part of OpenCode's plugin interface that this shim uses, as in OpenCode 1.18.33. The bundle must load where no
- * package can be resolved, so OpenCode's types are no dependency.
+ * The part of OpenCode's plugin interface that this shim uses, as in OpenCode 1.18.33. It is declared here, so that the
+ * shim needs no package of OpenCode.
  */
 
 export interface Message {
@@ -13,7 +13,7 @@ export interface Info {
   sessionID: string
   role: "user" | "assistant"
   agent?: string
-  /** Only a user message has this member; an assistant message has its own providerID and modelID. */
+  /** Only user messages have this member. Assistant messages have `providerID` and `modelID` instead. */
   model?: ModelRef
 }
 
@@ -54,7 +54,7 @@ export interface Client {
     abort(o: { path: { id: string } }): Response<unknown>
     messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
-    /** The result holds the sessions that are not idle, by id. */
+    /** Returns the status of each session that is not idle. */
     status(o: object): Response<Record<string, { type: string }>>
   }
   tui: { showToast(o: { body: { title?: string; message: string; variant: string; duration?: number } }): Response<unknown> }
@@ -132,12 +132,12 @@ export interface Params {
 
 export interface ToolRegistration {
   description: string
-  /** Always empty: the hook tool.definition sets the schema, which then reaches the model unchanged. */
+  /** Always empty: the hook tool.definition sets the schema, which OpenCode sends to the model unchanged. */
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }
 
-/** OpenCode's screen runs in the server's process, but in another thread. */
+/** The part of OpenCode's terminal interface that this shim uses. Terminal and server are threads of one process. */
 export interface Screen {
   readonly route: { readonly current: { readonly name: string; readonly params?: { readonly sessionID?: unknown } } }
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
@@ -145,7 +145,7 @@ export interface Screen {
   readonly ui: {
     toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
     readonly dialog: {
-      /** Shows what a function draws in place of the present dialog, and calls `closed` when that leaves the screen. */
+      /** Replaces the present dialog with the element that `render` returns. `closed` runs when the element is gone. */
       replace(render: () => unknown, closed?: () => void): void
       clear(): void
       setSize(size: "medium" | "large"): void
@@ -170,7 +170,7 @@ interface SlotProps {
   readonly session_id: string
 }
 
-/** A command in the palette has no slash name, because the server's half has registered that name. */
+/** A command of the palette. The half in the server has already registered the slash name, for example /ctx-status. */
 export interface PaletteCommand {
   readonly namespace: "palette"
   readonly name: string

@@ -4,7 +4,7 @@ import type { UserMessage } from "./opencode.ts"
 
 /** OpenCode calls this before it stores a prompt of the user. */
 export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void> {
-  instance.sessions.compacting.delete(input.sessionID) // compaction of the session was announced, but its request never came
+  instance.sessions.compacting.delete(input.sessionID) // OpenCode has announced a compaction, but never sent its request
   const [first] = output.parts as { text?: string }[]
   const line = instance.sessions.typedFor(input.sessionID, output.parts)
   if (line) instance.passes.typed(input.sessionID, output.message.id, line)

@@ -8,12 +8,12 @@ import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
-/** Tools cannot be registered later, so OpenCode's start waits for the host. */
+/** OpenCode accepts tools only at its start, so its start waits up to this time for the host, in ms. */
 const startMS = 2_000
 
 /**
- * The directories that a magicctx plugin already serves. A project may have a loader (`install --project`), which
- * checks this set. Otherwise, a user who has also installed the plugin for all projects would run two.
+ * The directories for which a magicctx plugin runs. If a project has a loader (`install --project`), and the user has
+ * also installed the plugin for all projects, the loader finds the directory here and does nothing.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 

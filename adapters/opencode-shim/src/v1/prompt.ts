@@ -3,14 +3,14 @@ import type { Instance } from "./instance.ts"
 import type { Message, Params } from "./opencode.ts"
 import { children, outputOf, stepsOf, type Sessions } from "./sessions.ts"
 
-/** OpenCode ignores a new array, so the messages become the wire in place. */
+/** OpenCode ignores a new array, so transform changes the given array into the wire. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
   if (!session) return
   if (children.has(session)) return endBehindLastStep(instance, session, messages)
   const { directory, passes, sessions } = instance
   sessions.passReads(session, messages)
-  // OpenCode's own compaction passes a copy of the older messages, and not the session's array.
+  // OpenCode's own compaction calls this hook with a copy of older messages, which is not the session's array.
   if (sessions.compacting.delete(session)) {
     sessions.aside.add(session)
     return
@@ -42,17 +42,21 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
 
 const abortMS = 1_000
 
-/** OpenCode itself only asks the model to stop, and never ends the turn if the model keeps calling tools. */
+/**
+ * Ends a hidden agent after its last step. At its own limit, OpenCode only asks the model to stop: a model that
+ * continues to call tools is never stopped.
+ */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // The request must not be sent, so the hook waits for the abort. If the abort fails, the run ends at its deadline.
+  // OpenCode sends the request after this hook, so the hook waits for the abort. If the abort fails, the deadline ends
+  // the run.
   await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 
 /**
- * A provider adds a budget for thinking to the bound of the answer, so the agent gets no such budget. If OpenCode
- * sets no bound, the provider does not support one, and the shim sets none.
+ * Limits the answers of a hidden agent. Providers add the budget for thinking to this limit, so the budget is removed.
+ * If OpenCode sets no maxOutputTokens, the provider supports no limit.
  */
 export function params({ sessionID }: { sessionID: string }, output: Params): void {
   const most = outputOf.get(sessionID)
@@ -78,16 +82,13 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   if (refusal) throw refusal
 }
 
-/**
- * The prompts of OpenCode's own agents (title, summary, compaction) begin with these words. The host has the same
- * list.
- */
+/** How the system prompts of OpenCode's own agents (title, summary, compaction) begin. The host has the same list. */
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**
- * Requests of OpenCode's own agents carry the session's id, but share neither its messages nor its prefix. The
- * request for a title runs during the first step, and its hook comes between the hooks of that step. It usually goes
- * to a small model; otherwise, its prompt identifies it.
+ * True for requests of OpenCode's own agents, which have the session's id, but neither its messages nor its prefix. For
+ * example, OpenCode asks for a title between the hooks of the first step. That request usually goes to a small model.
+ * If it goes to the session's model, its system prompt identifies it.
  */
 function isAside(sessions: Sessions, session: string, { model }: SystemInput, system: readonly string[]): boolean {
   const asked = sessions.lastConversation(session).model

@@ -8,7 +8,7 @@ import type { Screen } from "./opencode.ts"
 declare const shimVersion: string // defined by the bundler
 
 const harness = "opencode"
-/** This order puts the panel between OpenCode's sections about the context and the language servers. */
+/** This position is between OpenCode's sections about the context and about the language servers. */
 const order = 150
 const followMS = 2_000
 /** On a wider terminal, OpenCode shows its sidebar, and the panel in it. */
@@ -103,7 +103,7 @@ class Half {
     this.lease?.release()
   }
 
-  /** Before the first session appears on the screen, nothing runs. */
+  /** Connects to the host when the first session appears on the screen. Until then, no host is needed. */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -120,7 +120,7 @@ class Half {
     )
   }
 
-  /** The host of a new connection may not know which session is on the screen. */
+  /** A new connection may lead to another host, which does not know the session on the screen. */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()
@@ -158,7 +158,7 @@ class Half {
     })
   }
 
-  /** The user may choose further commands on the pages of the first command. */
+  /** Runs a command of the palette. The user may choose further commands on its pages, for example in /ctx-menu. */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

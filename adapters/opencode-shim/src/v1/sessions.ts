@@ -6,25 +6,25 @@ const lookupMS = 1_000
 
 const storeMS = 2_000
 
-/** The newest user message of a conversation names its agent and model. */
+/** The agent and the model that the newest user message of a session names. */
 export interface Conversation {
   agent?: string
   model?: ModelRef
 }
 
 /**
- * The child sessions of the host's hidden agents, in all instances of this process. The value is the last error that
- * OpenCode has reported for the session. Late events still name deleted sessions, so their ids stay here.
+ * Maps the session of each hidden agent to its last error, in all instances of this process. Sessions are not removed
+ * at their end, because events about them may still arrive.
  */
 export const children = new Map<string, unknown>()
 
-/** How many steps each hidden agent may take, by the id of the agent's session. */
+/** How many steps each hidden agent may take, by the id of its session; 0 after the shim has ended the agent. */
 export const stepsOf = new Map<string, number>()
 
-/** How many tokens each answer of a hidden agent may have, by the id of the agent's session. */
+/** How many tokens each answer of a hidden agent may have, by the id of its session. */
 export const outputOf = new Map<string, number>()
 
-/** If no hidden agent runs in this session, the process id is 0. */
+/** Returns the id of the process that runs a hidden agent in this session, or 0 if no hidden agent runs in it. */
 export function owner({ parentID, title }: SessionInfo): number {
   return Number((parentID && /^magicctx: .* \(process (\d+)\)$/.exec(title ?? "")?.[1]) ?? 0)
 }
@@ -32,16 +32,16 @@ export function owner({ parentID, title }: SessionInfo): number {
 export class Sessions extends Turns {
   /** Sessions whose next pass belongs to OpenCode's own compaction. */
   readonly compacting = new Set<string>()
-  /** Sessions whose newest request, until the next pass, belongs to OpenCode's own compaction. */
+  /** Sessions whose last request was OpenCode's own compaction. The session's next pass removes it from the set. */
   readonly aside = new Set<string>()
-  /** The shim leaves the messages of hidden agents unchanged. */
+  /** Sessions in which a hidden agent answers. Their messages stay unchanged. */
   readonly hidden = new Set<string>()
-  /** For each session: the texts that OpenCode makes from commands, with the typed lines. */
+  /** For each session, the texts that OpenCode has made from commands, each with the line that the user typed. */
   private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly conversations = new Map<string, Conversation>()
-  /** Prompts that OpenCode stores, and that no pass has read yet. */
+  /** For each session, the ids of prompts that no pass has read yet. */
   private readonly unread = new Map<string, Set<string>>()
   /** The shim's own messages that OpenCode is storing now. */
   private readonly storing = new Map<string, Set<{ text: string; done: Promise<void> }>>()
@@ -56,7 +56,7 @@ export class Sessions extends Turns {
 
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
-    // The event can arrive before the answer to the call that creates the session.
+    // The event can arrive before runAgent receives the id of the new session.
     if (type === "session.created" && info?.id && owner(info) === process.pid) children.set(info.id, undefined)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
@@ -95,8 +95,8 @@ export class Sessions extends Turns {
   }
 
   /**
-   * A message that `work` stores during a turn would make OpenCode call the model once more. The event for the end of
-   * a turn can arrive after the next prompt, so this method also asks OpenCode.
+   * Calls `work` when no turn of the session runs: a message stored during a turn would make OpenCode call the model
+   * again. The event for the end of a turn can arrive after the next prompt, so whenIdle also asks OpenCode.
    */
   async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -105,21 +105,21 @@ export class Sessions extends Turns {
       const ended = this.ended.get(session)
       const isIdle = await this.isIdle(session)
       signal.throwIfAborted()
-      if (this.isRunning(session)) continue // a prompt has arrived in the meantime
+      if (this.isRunning(session)) continue // a prompt arrived while the shim asked
       if (isIdle) break // between this line and `store`, nothing may be awaited; see `prompted`
       if (this.ended.get(session) === ended) this.turnRuns(session) // the event for the turn's end is still to come
     }
     await work()
   }
 
-  /** If OpenCode does not answer, the events alone decide. */
+  /** If OpenCode does not answer, the result is true, so that only the events decide. */
   private async isIdle(session: string): Promise<boolean> {
     const answer = await within(lookupMS, this.client.session.status({})).catch(() => undefined)
     const status = answer?.data?.[session]
     return status === undefined || status.type === "idle"
   }
 
-  /** A prompt that arrives in the meantime waits until the shim's message is stored. */
+  /** Stores a message of the shim by calling `work`. A prompt that arrives meanwhile waits for `work` in `prompted`. */
   async store(session: string, text: string, work: () => Promise<void>): Promise<void> {
     const done = work().finally(() => {
       this.storedAt.set(session, Date.now())
@@ -133,9 +133,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Called before OpenCode stores a message of the user, which waits for the promise. The shim then stores no further
-   * message until the turn of this prompt has ended. OpenCode answers the user message with the latest time. If the
-   * shim is already storing a message, the prompt must therefore get a later time.
+   * OpenCode waits for this method before it stores a user message. From then to the end of the prompt's turn, the shim
+   * stores nothing. If the shim is already storing a message, the prompt waits for it and gets a later time, because
+   * OpenCode answers the user message with the latest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
@@ -148,14 +148,14 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
-  /** OpenCode has made the parts from the command, and will store them as a message. */
+  /** Called when OpenCode has made a message from a command, and before OpenCode stores the message. */
   commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
     const text = textsOf(parts)[0] // a command that runs in a subtask has no text
     if (text === undefined) return
     this.templates.set(sessionID, [...(this.templates.get(sessionID) ?? []), { text, line: `/${command} ${words}`.trimEnd() }])
   }
 
-  /** The result is undefined if OpenCode did not make these parts from a command. */
+  /** Returns the line that the user typed, for example `/review src`. If no command made the parts, it is undefined. */
   typedFor(session: string, parts: unknown[]): string | undefined {
     const waiting = this.templates.get(session)
     if (!waiting) return undefined
@@ -172,7 +172,7 @@ export class Sessions extends Turns {
     if (unread.size === 0) this.unread.delete(session)
   }
 
-  /** If a prompt still waits for its first pass, the ended turn is the one before that prompt. */
+  /** If a prompt has not had its first pass yet, the event is about an earlier turn, so the session is not idle. */
   private turnEnds(session: string): void {
     this.ended.set(session, (this.ended.get(session) ?? 0) + 1)
     if (!this.unread.has(session)) this.turnEnded(session)

@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * The tools' texts are at the start of the cached prefix. So OpenCode registers them once, even if a later host
- * describes its tools differently.
+ * OpenCode registers the tools once. If a newer host describes its tools differently, the old texts remain, because
+ * they are at the start of the cached prefix.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}
@@ -22,7 +22,7 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
   return map
 }
 
-/** OpenCode's own conversion would make every argument required, so the model gets the host's schema. */
+/** Sets the host's schema for the host's tools. OpenCode's own conversion would make every argument required. */
 export function definition(registered: InitializeResult | undefined): NonNullable<Hooks["tool.definition"]> {
   const ours = new Map(registered?.tools.map((tool) => [tool.name, tool]))
   return async ({ toolID }, output) => {

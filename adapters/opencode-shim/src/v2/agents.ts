@@ -1,4 +1,5 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { isAlive } from "../alive.ts"
 import { factOf, listOf, type Fact } from "./facts.ts"
 import type { Event, ModelRef, PluginContext, SessionError } from "./opencode2.ts"
 
@@ -10,7 +11,7 @@ interface HiddenRun {
   left: number
   /** How many tokens an answer may have. */
   readonly maxOutput: number
-  /** OpenCode itself only asks the model to stop, so `stop` ends the turn. */
+  /** Ends the turn. At its own limit of steps, OpenCode would only ask the model to stop. */
   stop(): void
   /** The answers so far, by message id, from events. */
   readonly answers: Map<string, { info: Fact; text: string }>
@@ -20,16 +21,16 @@ interface HiddenRun {
 }
 
 /**
- * The sessions of hidden agents, in all instances of this process. Late events still name an ended session, so it
- * stays here.
+ * The runs of hidden agents in all instances of this process, by session. Runs are not removed at their end, because
+ * events about their sessions may still arrive.
  */
 export const hiddenRuns = new Map<string, HiddenRun>()
 
 export const lastModels = new Map<string, ModelRef>()
 
 /**
- * At the end of a child session, OpenCode tells the parent, and starts a turn in it, so the session has no parent.
- * Its permissions deny everything, and the context hook removes its tools.
+ * Runs a hidden agent in a session without a parent, because OpenCode starts a turn in the parent when a child session
+ * ends. The session's permissions deny everything, and the context hook removes its tools.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, title, keep, steps, maxOutput } = params
@@ -50,7 +51,7 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
     await storage?.set(keyOf(id), process.pid).catch(() => {})
     if (!signal.aborted) await session.prompt({ sessionID: id, text: prompt })
     const aborted = new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })))
-    // Every version reports the end of the turn by events. `wait` resolves even if an event was lost.
+    // All versions report the end of the turn by an event. Some have `wait`, which also resolves if the event is lost.
     await Promise.race([ended, aborted, ...(session.wait ? [session.wait({ sessionID: id })] : [])])
     if (signal.aborted) {
       await session.interrupt({ sessionID: id }).catch(() => {})
@@ -69,7 +70,7 @@ export async function runAgent({ session, location, storage }: PluginContext, pa
 const keyOf = (id: string) => `${prefix}${id}`
 const prefix = "hidden/"
 
-/** The processes of these sessions have ended in the middle of a run. */
+/** Removes the sessions of hidden agents whose process ended during a run. `storage` contains their process ids. */
 export async function removeOrphans({ session, storage }: PluginContext): Promise<void> {
   if (!storage || !session.remove) return
   for (const { key, value } of (await storage.scan({ prefix })).entries) {
@@ -80,15 +81,7 @@ export async function removeOrphans({ session, storage }: PluginContext): Promis
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    return (err as { code?: string }).code === "EPERM"
-  }
-}
-
-/** Events may be lost, so the answers come from the session if this version of OpenCode can return them. */
+/** If this version of OpenCode can return the messages of a session, the answers come from them: events may be lost. */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
   for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue

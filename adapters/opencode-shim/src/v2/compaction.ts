@@ -3,15 +3,15 @@ import type { Entry, Part, SessionCompaction } from "./opencode2.ts"
 import { Steps } from "./steps.ts"
 
 /**
- * The text after the head in a summary has an absolute limit, and a limit for each token of the window, in
- * characters.
+ * The longest text after the head in a summary, in characters: at most `characters`, and at most `perToken` for each
+ * token of the model's window.
  */
 const longestRest = { characters: 60_000, perToken: 0.3 }
 
 /**
- * The session's head answers a compaction, which then takes no time and costs nothing. OpenCode compacts the messages
- * of the event, and keeps the newest ones as text after the summary. In the summary, messages that the head does not
- * cover follow the head as text. If this text is too long, or there is no head yet, OpenCode asks its model.
+ * Answers a compaction with the session's head, so OpenCode calls no model. OpenCode replaces the event's messages with
+ * this summary, and appends the newest messages itself. The summary also contains the messages that the head does not
+ * cover. If they are too long, or if there is no head yet, OpenCode asks its model.
  */
 export async function compaction(instance: Instance, event: SessionCompaction): Promise<void> {
   const { facts, passes } = instance

@@ -6,10 +6,7 @@ import { raised } from "./output.ts"
 import { Steps } from "./steps.ts"
 import { register } from "./tools.ts"
 
-/**
- * The calls to the host have shorter deadlines. This limit on a pass holds even if OpenCode does not answer the
- * shim's questions.
- */
+/** The longest time of a pass. Calls to the host have shorter deadlines, but OpenCode may never answer the shim. */
 const hookMS = 60_000
 
 interface Changes {
@@ -19,15 +16,18 @@ interface Changes {
 }
 
 /**
- * If OpenCode cannot read a request, it ends the turn, and the prompt stays unanswered. So the request changes only
- * when all changes are known.
+ * Runs a pass, and changes the request only when all changes are known. If OpenCode cannot read a request that is only
+ * partly changed, it ends the turn without an answer.
  */
 export async function context(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))
   apply(event, changes ?? {})
 }
 
-/** A request of a hidden agent gets the agent's system prompt, a bound for the answer, and no tools. */
+/**
+ * If a hidden agent makes the request, isHidden returns true, sets the agent's system prompt, limits the answer, and
+ * removes the tools. After the agent's last step, it ends the turn.
+ */
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
   if (!run) return false
@@ -39,8 +39,8 @@ export function isHidden(event: SessionContext): boolean {
 }
 
 /**
- * A request outside the conversation keeps the cached prefix alive. It must begin with that prefix, so it gets the
- * changes of the last pass.
+ * OpenCode can send a request outside the conversation that keeps the prefix in the provider's cache. It gets the
+ * changes of the last pass, so that it begins with the cached prefix.
  */
 export async function generate(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))
@@ -82,7 +82,7 @@ async function repeat(instance: Instance, event: SessionContext): Promise<Change
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
 }
 
-/** An unchanged part of the result is OpenCode's own object. */
+/** Returns the host's system prompt. A part that the host has not changed is OpenCode's own object. */
 async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
   const { directory, passes, systems } = instance
   const { sessionID: session, model } = event

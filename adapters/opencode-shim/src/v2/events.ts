@@ -6,8 +6,8 @@ import type { Event } from "./opencode2.ts"
 const again = { firstMS: 500, mostMS: 30_000 } as const
 
 /**
- * OpenCode ends the stream of events if a reader is too slow, and some events are lost. So the next request of each
- * session asks OpenCode for the stored messages.
+ * Reads OpenCode's events until `signal` aborts. If the shim reads too slowly, OpenCode ends the stream, and events are
+ * lost. So `follow` subscribes again, and the next request of each session reads the stored messages from OpenCode.
  */
 export async function follow(instance: Instance, signal: AbortSignal): Promise<void> {
   for (let ms: number = again.firstMS; !signal.aborted; ms = Math.min(2 * ms, again.mostMS)) {
@@ -46,7 +46,7 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      // A failed answer may contain thinking, so its event also carries the token of its request's wire.
+      // A failed answer can contain thinking, too. The host binds thinking to the wire that `sent` names.
       return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session))
     }
     case "session.created":

@@ -12,21 +12,21 @@ export interface Fact {
   finish?: string
   tokens?: Tokens
   error?: { type: string }
-  /** The shim only compares the words of a prompt, without its skills and files. */
+  /** The words that the user typed, without skills and files. Only the shim uses them, to find the typed part. */
   text?: string
 }
 
 const lookupMS = 2_000
-/** A pass waits this long for the event that the previous answer has ended. */
+/** If the event for the end of the previous answer is missing, a pass waits this long for it, in ms. */
 const eventMS = 200
 /** The facts of this many sessions stay in memory. */
 const remembered = 32
 
-/** The shim learns facts about messages from events, or from OpenCode if events are missing. */
+/** The facts about the messages of each session. They come from events, and from OpenCode if an event is missing. */
 export class Facts {
   /**
-   * For each prompt, the agent of the newest request that ended with it. OpenCode reports this agent nowhere else, so
-   * a revert does not delete it.
+   * For each prompt, by id: the agent that had to answer it. OpenCode reports this agent nowhere else, so `forget` and
+   * `forgetAll` do not clear this map.
    */
   readonly asked = new Map<string, string>()
   readonly #sessions = new Map<string, Map<string, Fact>>()
@@ -38,11 +38,11 @@ export class Facts {
     this.#session = session
   }
 
-  /** The time is the event's. */
+  /** `at` is the time of the event, in ms. */
   note(type: string, { sessionID, assistantMessageID: id, agent, model, started, finish, tokens, error }: EventData, at: number): void {
     if (!sessionID || !id) return
     const known = this.#sessions.get(sessionID)
-    if (!known) return // no request of the session has come yet, so the first one asks OpenCode
+    if (!known) return // the session's first request reads its facts from OpenCode
     // A retry of a failed answer begins with a new fact.
     const fact: Fact = (type !== "session.step.started" && known.get(id)) || { type: "assistant" }
     if (type === "session.step.started") {
@@ -66,8 +66,8 @@ export class Facts {
     if (entries.every(({ id }) => id === undefined || isKnown(id))) return known
     if (this.#session.context) {
       const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
-      // A fact from this answer may have another time than the event's fact, and a changed fact would count as a
-      // changed message. So a known fact stays.
+      // A known fact is not replaced. OpenCode's answer may contain another time than the event, and the host would
+      // then see a changed message.
       for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
@@ -78,8 +78,8 @@ export class Facts {
   }
 
   /**
-   * Some events may be lost, so the next request asks OpenCode for the facts. The betas cannot answer, so with them
-   * the facts stay.
+   * Called when events may be lost: the next request reads the facts from OpenCode. The betas cannot return facts, so
+   * with a beta the known facts remain.
    */
   forgetAll(): void {
     if (this.#session.context) this.#sessions.clear()
@@ -107,8 +107,8 @@ export class Facts {
 }
 
 /**
- * Whether a fact is complete and will not change any more. An answer before the newest one has ended, even if no
- * event has said so. If the event of its start was lost, its time is unknown.
+ * True if a fact is complete. An answer before the newest one has ended, even if the event for its end was lost. If the
+ * event for its start was lost, `created` is missing, and the fact is incomplete.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
@@ -143,7 +143,7 @@ export function factOf({ type, time, agent, model, finish, tokens, error, text }
   })
 }
 
-/** The shim treats another order of members as a change. */
+/** Puts the members into a fixed order, because the shim would see another order as a change of the message. */
 function inOrder({ type, created, completed, agent, providerID, modelID, finish, tokens, error, text }: Fact): Fact {
   const all = { type, created, completed, agent, providerID, modelID, finish, tokens, error, text }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

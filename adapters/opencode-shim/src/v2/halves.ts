@@ -2,7 +2,7 @@ import type { CommandExecuteResult, NotifyShowParams } from "@magicctx/shim-core
 import type { View } from "../tui/view.ts"
 import type { RpcDefinition } from "./opencode2.ts"
 
-/** The half in the terminal makes these calls, and the half in the server answers them. */
+/** The plugin's half in a terminal makes these calls. Its half in the server answers them. */
 export interface Calls {
   news(asked: Asked): Promise<News>
   run(command: { session: string; command: string; arguments: string }): Promise<CommandExecuteResult>
@@ -56,10 +56,7 @@ const panel = growing(
 
 const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
-/**
- * The event names a session about which a terminal can fetch news. If the name is empty, there may be news about all
- * sessions.
- */
+/** The calls and the event between both halves. The event names the session with news; an empty name means all. */
 export const definition = {
   id: "magicctx",
   methods: {

@@ -28,18 +28,15 @@ export class Instance extends PluginInstance {
   readonly catalogue: Catalogue
   readonly terminal: Terminal
   /**
-   * The sessions in which the step of the last hook has not started yet. OpenCode calls the hook again before each
-   * retry. If a session is here at its next hook, its last request may not have reached the provider.
+   * Sessions whose last request may not have reached the provider: its hook has ended, but no event
+   * session.step.started has come. OpenCode calls the hook again before each retry.
    */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
-  /**
-   * `text` holds the registered tools as JSON. `isSettled` means that they come from this host, not from an earlier
-   * start.
-   */
+  /** `text` is the registered tools as JSON. While they come from an earlier start, `isSettled` is false. */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
-  /** The promise of the newest hook never rejects. */
+  /** For each session, the promise of its newest hook. It never rejects. */
   private readonly newest = new Map<string, Promise<unknown>>()
   private readonly origins = new Map<string, Origin>()
 
@@ -77,7 +74,7 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /** After an interrupt, OpenCode does not wait for a running hook, so `work` waits for earlier work of the session. */
+  /** Runs `work` after earlier work of the session: after an interrupt, OpenCode does not wait for a running hook. */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {

@@ -1,7 +1,6 @@
 /**
- * The part of OpenCode 2's plugin interface that this shim uses, as release 2.0.26 declares it. The bundle must load
- * where no package can be resolved, so OpenCode's types are no dependency. An optional member is missing in some
- * version of OpenCode 2, so the shim looks for it.
+ * The part of OpenCode 2's plugin interface that this shim uses, as release 2.0.26 declares it. It is declared here, so
+ * that the shim needs no package of OpenCode. Each optional member is missing in some version of OpenCode 2.
  */
 
 /** OpenCode hands this to the plugin, once for each directory. */
@@ -149,10 +148,7 @@ export interface EventData {
   readonly assistantMessageID?: string
   readonly agent?: string
   readonly model?: ModelRef
-  /**
-   * The time at which the step started, in ms, which is earlier than the time of the event. The betas have only the
-   * time of the event.
-   */
+  /** When the step started, in ms. The event itself is later. The betas lack this member. */
   readonly started?: number
   readonly finish?: string
   readonly tokens?: Tokens
@@ -184,7 +180,7 @@ export interface ToolRegistration {
   readonly input: unknown
   /** The betas read the schema here. */
   readonly jsonSchema: unknown
-  /** Without this option, OpenCode would offer the tool only to scripts of its code mode. */
+  /** By default, OpenCode offers a tool only to scripts of its code mode. With false, the model can call it. */
   readonly options: { readonly codemode: false }
   execute(input: unknown, context: ToolContext): Promise<{ content: Array<{ type: "text"; text: string }>; structured: object }>
 }
@@ -245,7 +241,7 @@ export interface TerminalContext {
   }
 }
 
-/** A failed call to the server's half throws an object with a message. */
+/** If a call to the server's half fails, its promise rejects with a plain object that has a message. */
 export type RpcCalls = Readonly<Record<string, (input: object, options: { location: { directory: string } }) => Promise<unknown>>>
 
 export interface ToastOptions {
@@ -265,7 +261,7 @@ export interface KeymapCommand {
   readonly title: string
   readonly description?: string
   readonly group?: string
-  /** With `arguments`, a chosen command stays in the prompt until the user sends it. */
+  /** OpenCode leaves a chosen command in the prompt until the user has added arguments and sends it. */
   readonly slash: { readonly name: string; readonly arguments: true }
   run(input?: string): Promise<void>
 }

@@ -7,8 +7,8 @@ const bytesPerToken = 3
 const mediaTokens = 2_000
 
 /**
- * A pass frees room, so a request may ask for a longer answer than OpenCode has calculated. If OpenCode's own value
- * can stay, the result is undefined.
+ * Returns a higher limit for the answer than OpenCode's, if possible. OpenCode calculated its limit before the pass,
+ * when the prompt was longer.
  */
 export function raised({ options, system, tools }: SessionContext, messages: readonly Entry[], limit: CatalogueModel["limit"]): number | undefined {
   const preset = options?.maxTokens

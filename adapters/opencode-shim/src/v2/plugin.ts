@@ -7,16 +7,16 @@ import { Instance } from "./instance.ts"
 import type { PluginContext, Registration, SessionRequest } from "./opencode2.ts"
 import { register } from "./tools.ts"
 
-/** After this time without an answer of the host, in ms, the shim registers the tools of an earlier start. */
+/** The first request of a directory waits this long for the host, in ms. Then it uses the tools of an earlier start. */
 const startMS = 2_000
 const lookupMS = 2_000
 
-/** The directories that a magicctx plugin already serves, also by the half for version 1. */
+/** The directories for which a magicctx plugin runs, in this half or in the half for OpenCode 1. */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process
 
-/** OpenCode 2's sessions wait for the end of this function, so it does not wait for the host. */
+/** OpenCode 2 runs no session before this function has ended, so this function does not wait for the host. */
 export async function setup(ctx: PluginContext): Promise<() => void> {
   const plugin = new Plugin(ctx, (log ??= openLog("opencode-shim")))
   await plugin.attach()
@@ -34,11 +34,11 @@ class Plugin {
     this.log = log
   }
 
-  /** A version of OpenCode accepts the name of a hook that it lacks, and never calls the hook. */
+  /** If a version of OpenCode lacks a hook, it accepts the name without an error, and never calls the hook. */
   async attach(): Promise<void> {
     const { session, location, plugin } = this.ctx
     if (location) void this.of("", location.directory)
-    // In the betas, the answer to a list call also names the directory.
+    // The betas have no `location`, but the answer to this call contains the directory.
     else void plugin?.list().then(({ location }) => location && this.of("", location.directory), () => {})
     const hooks: Array<Promise<Registration>> = [
       session.hook("context", (event) => this.guarded("context", async () => {
@@ -75,7 +75,7 @@ class Plugin {
     return (this.instance ??= this.start(sessionID, directory))
   }
 
-  /** The betas do not name the instance's directory, but the directory of each session. */
+  /** If `known` is missing, as in the betas of OpenCode 2, start uses the directory of the session. */
   private async start(sessionID: string, known?: string): Promise<Instance> {
     const directory = known ?? (await this.directoryOf(sessionID)) ?? process.cwd()
     const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), this.log, { harness: "opencode", keepsAlive: false }), this.log))
@@ -83,9 +83,9 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // Tools that are registered after the first request change the whole prefix.
+    // Tools that are registered after the first request would change the whole prefix, so earlier tools come first.
     register(instance, instance.recall(), true)
-    // The first request waits here: if it were sent without the host, a later pass would change the whole prefix.
+    // The first request waits here. If it were sent earlier, the next pass would change the whole prefix.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance

@@ -3,8 +3,8 @@ import { trim, type Fact } from "./facts.ts"
 import type { Entry, Part } from "./opencode2.ts"
 
 /**
- * A step is one message of OpenCode, with the results of its tool calls. OpenCode keeps results as separate messages,
- * but the protocol keeps a call and its result together.
+ * A message of OpenCode. OpenCode stores the results of tool calls in separate messages, but the protocol needs a call
+ * and its result together. So `results` contains the results of the message's calls.
  */
 export interface Step {
   id: string
@@ -17,7 +17,7 @@ export interface Step {
 export interface Info extends Omit<Fact, "text"> {
   /** The index of the part that the user typed, or -1. */
   typed?: number
-  /** The beginnings of the files of the step, by their paths. */
+  /** The first characters of each file in the step, by its path, for example `/message/content/1`. */
   media?: Record<string, string>
 }
 
@@ -27,7 +27,7 @@ export class Steps {
   readonly list: Step[] = []
   private readonly originals = new WeakMap<Entry, Entry>()
 
-  /** Patches write only to copies in the steps, and never to OpenCode's messages. */
+  /** The steps contain copies of OpenCode's messages, so patches never change the originals. */
   constructor(entries: readonly Entry[], facts: ReadonlyMap<string, Fact>, agent?: string, asked = new Map<string, string>()) {
     let answer: Step | undefined // the answer to which the following results belong
     const seen = new Set<string>()
@@ -45,10 +45,7 @@ export class Steps {
     this.nameAgents(agent, asked)
   }
 
-  /**
-   * The reverse of the constructor, after patches were applied. A message that no patch has changed is OpenCode's own
-   * object.
-   */
+  /** Returns the messages of the steps. A message that no patch has changed is OpenCode's own object. */
   entries(): Entry[] {
     const entries: Entry[] = []
     for (const { message, results } of this.list) {
@@ -64,7 +61,7 @@ export class Steps {
     const before = this.list.at(-1)
     const { text, ...fact } = facts.get(entry?.id ?? "") ?? ({} as Fact)
     const info: Info = fact
-    // OpenCode stores no message without an id, so such a message gets the time of the message before it.
+    // OpenCode does not store a message without an id. Such a message gets the time of the message before it.
     if (entry?.id === undefined && before?.info?.created !== undefined) info.created = before.info.created
     if (text !== undefined) info.typed = text === "" ? -1 : entry.content.findIndex((part) => part.type === "text" && part.text === text)
     noteMedia(info, entry, "/message")
@@ -73,8 +70,8 @@ export class Steps {
   }
 
   /**
-   * Each prompt gets the agent that has answered it, or otherwise the agent of this request. An older prompt without
-   * an answer keeps its agent, because a new one would count as a change.
+   * The newest prompt gets the agent of its answer, or of this request if there is no answer yet. An older prompt gets
+   * the agent of its last request (`asked`), because another agent would be a change of the message.
    */
   private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
     let isNewest = true
@@ -83,8 +80,8 @@ export class Steps {
       if (message?.role === "assistant") next = info?.agent ?? next
       else if (message?.role === "user" && info && next !== undefined) {
         info.agent = (!isNewest && asked.get(id)) || next
-        if (message.id === undefined) continue // it may belong to the newest prompt
-        asked.delete(id) // the prompts of the session that was used last come last
+        if (message.id === undefined) continue // it may be a part of the newest prompt
+        asked.delete(id) // moves the prompt to the end, because trim deletes the first entries
         asked.set(id, info.agent)
         isNewest = false
       }
@@ -92,7 +89,7 @@ export class Steps {
     trim(asked, rememberedPrompts)
   }
 
-  /** Patches write into a message and its parts, so both are copied. The copy keeps its class. */
+  /** Copies a message and its parts, because patches write into both. A copy has the class of its original. */
   private own(entry: Entry): Entry {
     if (!isObject(entry) || !Array.isArray(entry.content)) return entry
     const copy = like(entry, { content: entry.content.map(ownPart) })
@@ -104,17 +101,17 @@ export class Steps {
   private sent(copy: Entry): Entry | undefined {
     const original = this.originals.get(copy)
     if (!original) {
-      const { role, content } = clone(copy) // a message of the head, whose id OpenCode does not know
+      const { role, content } = clone(copy) // a message of the head: OpenCode does not know its id
       return { role, content }
     }
     if (copy.content.length === original.content.length && copy.content.every((part, i) => isSamePart(part, original.content[i]!))) return original
-    // OpenCode would send an empty text, and providers refuse it.
+    // OpenCode does not remove empty texts, and providers refuse them.
     const content = copy.content.filter(({ type, text }) => type !== "text" || text?.trim() !== "")
     return content.length > 0 ? like(copy, { content }) : undefined
   }
 }
 
-/** A message without an id gets a key from the previous message. */
+/** Makes a key for a message without an id, for example `user-after-msg_7`. */
 function nameOf(entry: Entry, before: string): string {
   const call = entry?.role === "tool" ? entry.content[0]?.id : undefined
   return call === undefined ? `${entry?.role}-after-${before}` : `tool-${call}`
@@ -150,10 +147,10 @@ function isSame(a: unknown, b: unknown): boolean {
   return names.length === others.length && names.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
 }
 
-/** The host gets this many characters of a file, which contain the size of an image. */
+/** How many characters of a file's data the host gets. They contain the width and height of an image. */
 const headLength = 512
 
-/** The host uses the beginnings of files to tell them apart, and to estimate their tokens. */
+/** Notes the first characters of each file. The host uses them to distinguish files, and to estimate their tokens. */
 function noteMedia(info: Info, entry: Entry, path: string): void {
   const content = Array.isArray(entry?.content) ? entry.content : []
   content.forEach((part: Part, i) => {

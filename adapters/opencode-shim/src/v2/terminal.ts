@@ -9,8 +9,8 @@ const mostNotices = 20
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * Each terminal is a separate process, in which src/tui.ts draws. A terminal misses events while it does not listen.
- * So an event carries no news, and only makes the terminal ask for them.
+ * The server's half for terminals. Each terminal is a separate process, in which src/tui.ts draws. A terminal can miss
+ * an event, so the event `news` contains nothing: it makes the terminal ask for its news.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -19,7 +19,7 @@ export class Terminal {
   private readonly views = new Map<string, View>()
   private readonly registration: Promise<RpcRegistration | undefined>
   private readonly notices: Notice[] = []
-  /** The number of the newest notice is a time, so the numbers of the next process are larger. */
+  /** The number of the newest notice. It starts with a time, so that the next process begins with a larger number. */
   private newest = Date.now()
   /** The number of the newest notice that a terminal has fetched. */
   private fetched = 0
@@ -55,7 +55,7 @@ export class Terminal {
     this.views.delete(session)
   }
 
-  /** If no terminal has asked yet, the next one shows the notice. */
+  /** Stores a notice, and tells all terminals. If no terminal has asked yet, the next terminal shows the notice. */
   notify(notice: Omit<Notice, "number">): void {
     this.newest = Math.max(Date.now(), this.newest + 1)
     this.notices.push({ number: this.newest, ...notice })
@@ -63,7 +63,7 @@ export class Terminal {
     this.announce("")
   }
 
-  /** The host sends a status to all directories of the process. */
+  /** The host sends each status to all directories of the process. A session that has no view here is ignored. */
   changed(status: SessionStatus): void {
     const { harness, session } = status
     const view = viewOf(status)
@@ -72,7 +72,7 @@ export class Terminal {
     this.announce(session)
   }
 
-  /** The host on a new connection may not know that it has to send statuses. */
+  /** A new connection may lead to another host, which does not send the statuses yet. */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)
   }
@@ -86,7 +86,7 @@ export class Terminal {
     )
   }
 
-  /** An empty session stands for all sessions. */
+  /** An empty session means all sessions. */
   announce(session: string): void {
     void this.registration
       .then((registration) => registration?.events.emit("news", { session }))

@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Registration } from "./opencode2.ts"
 
 /**
- * The tools' texts are part of the cached prefix's start, so they do not change after the host's first answer. Before
- * that answer, the shim registers the tools of an earlier start.
+ * Registers the host's tools. Before the host's first answer, these are the tools of an earlier start (`isEarlier`).
+ * After it, they do not change, because their texts are at the start of the cached prefix.
  */
 export function register(instance: Instance, registered: InitializeResult | undefined, isEarlier = false): void {
   const { log, tools } = instance
@@ -23,7 +23,7 @@ export function register(instance: Instance, registered: InitializeResult | unde
   }
 }
 
-/** Releases of OpenCode check the arguments against the schema, betas do not, the host always does. */
+/** The betas of OpenCode 2 do not check arguments against the schema. The host always checks them. */
 async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
   return instance.ctx.tool?.transform((editor) => {
     for (const { name, description, parameters } of tools) {
@@ -35,7 +35,7 @@ async function registerTools(instance: Instance, tools: readonly ToolDefinition[
         options: { codemode: false },
         async execute(args, { sessionID, id, callID, signal }) {
           const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
-          // OpenCode treats an error as a defect of the plugin, so a failure is also returned as a text.
+          // OpenCode treats a thrown error as a defect of the plugin. So a failure is the text of the result.
           const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
           return { content: [{ type: "text", text: output }], structured: {} }
         },

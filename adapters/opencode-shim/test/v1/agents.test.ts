@@ -12,13 +12,13 @@ const prompt = { info: { id: "msg_1", role: "user" }, parts: [{ type: "text", te
 
 let runs = 0
 
-/** Loads the plugin. With the returned functions, a test lets the host call a method of the plugin, or run an agent. */
+/** Loads the plugin. `ask` makes the host call a method of the plugin, and `runAgent` makes it run an agent. */
 async function hosted(t: TestContext) {
   const loaded = await load(t, { hooks: ["session/event", "text/complete"] })
   const { hooks, directory } = loaded
   /** Lets the host call a method, and returns the shim's answer. */
   const ask = async (method: string, params: object) => {
-    const session = `ses_ask${++runs}` // the answers to concurrent questions can be told apart by this id
+    const session = `ses_ask${++runs}` // this id distinguishes the answers to concurrent calls
     const before = fake.entries().length
     fake.follow({ ask: { "session/system": [method, { directory, ...params }] } })
     await hooks["experimental.chat.system.transform"]!({ sessionID: session }, { system: [] })
@@ -132,7 +132,7 @@ test("the error of an agent is OpenCode's own", async (t) => {
   assert.equal(opencode.deleted.length, 3, "a child session is deleted after a failure, too")
 })
 
-/** A turn that lasts until OpenCode is told to abort it for the nth time. */
+/** A turn that lasts until the plugin aborts it for the nth time. */
 function lasting(opencode: Awaited<ReturnType<typeof load>>["opencode"], nth = 1) {
   opencode.answering = (id, _, messages) =>
     new Promise((resolve) => {
@@ -205,7 +205,7 @@ test("the sessions that a killed process has left are removed at the start, and 
   const dead = 2 ** 31 - 1 // no operating system has processes with that number
   opencode.listed = [
     session("orphan", `magicctx: history (process ${dead})`, "ses_1"),
-    session("ours", `magicctx: history (process ${process.pid})`, "ses_1"), // the process id of an earlier process
+    session("ours", `magicctx: history (process ${process.pid})`, "ses_1"), // an earlier process had this process's id
     session("old", `magicctx: history (process ${process.ppid})`, "ses_1", Date.now() - 90_000_000),
     session("live", `magicctx: history (process ${process.ppid})`, "ses_1"),
     session("root", `magicctx: history (process ${dead})`),

@@ -7,7 +7,7 @@ import type { InitializeResult } from "@magicctx/shim-core"
 import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../../src/v1/opencode.ts"
 import { server } from "../../src/v1/plugin.ts"
 
-// The files that the plugin keeps between starts must not end up in the user's own directory.
+// The plugin stores files between its starts. Tests must not write them into the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
@@ -31,7 +31,7 @@ export class FakeOpenCode {
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
-  /** By the session's id: the function that ends the session's turn after an abort. */
+  /** For each session id, the function that ends the session's turn when the plugin aborts it. */
   readonly endOf = new Map<string, () => void>()
   /** Called while a child session is being created. */
   creating: (id: string) => Promise<void> = async () => {}
@@ -75,14 +75,14 @@ export class FakeOpenCode {
   }
 }
 
-// All tests of this file use one fake, because the process shares one host.
+// A process has only one host, so all tests of a process use this fake.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
 
 let directories = 0
 
-/** Loads the plugin for a directory, as OpenCode does, over a host that follows script. */
+/** Loads the plugin for a new directory, as OpenCode does. The fake host does what `script` says. */
 export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}) {
   fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
   const opencode = new FakeOpenCode()
@@ -93,7 +93,7 @@ export async function load(t: TestContext, answer: Partial<InitializeResult> = {
   return { opencode, hooks, directory, received }
 }
 
-/** Calls the hooks of one request of the model in the same order as OpenCode. */
+/** Calls the hook that OpenCode calls before a request of the model. */
 export async function pass(hooks: Hooks, messages: Message[]): Promise<Message[]> {
   await hooks["experimental.chat.messages.transform"]!({}, { messages })
   return messages

@@ -48,7 +48,7 @@ test("the host does not hear that native compaction was refused, but that the se
   await refuse("of the compaction")
   await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")])
   await refuse("of the prompt")
-  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")]) // the events are sent before the pass
+  await pass(hooks, [user("u1", "one", {}, "ses_c"), user("u2", "two", {}, "ses_c")]) // a pass is sent after the events
   assert.deepEqual(received("session/event").map(({ params }) => (params as any).event.properties.error.data.message), ["of the prompt"])
 })
 
@@ -118,7 +118,7 @@ test("a hook that fails changes nothing and does not throw", async (t) => {
   await hooks["experimental.text.complete"]!({ sessionID: "ses_f" }, text)
   await hooks["chat.message"]!({ sessionID: "ses_f" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
   assert.deepEqual([system, text.text, textOf(await pass(hooks, [user("u1", "one", {}, "ses_f")]))], [["s"], "t", ["one"]])
-  // Input that no version of OpenCode sends must do no harm either.
+  // Values that no version of OpenCode passes must not make a hook throw.
   await hooks["experimental.chat.messages.transform"]!({}, {} as never)
   await hooks.event!({} as never)
 })

@@ -52,7 +52,7 @@ test("comparing agrees with copying", () => {
   for (let seed = 0; seed < 20_000; seed++) {
     const random = new Random(seed)
     const a = randomMessage(random)
-    // Two random messages are almost never equal, so most cases change only one or two things.
+    // Two independent random messages are almost never equal. So b is a copy of a with at most two changes.
     const b = clone(a) as { info: object; parts: unknown[] }
     if (random.chance(0.5)) Object.assign(b.info, (randomMessage(random) as typeof b).info)
     if (b.parts.length > 0 && random.chance(0.5)) Object.assign(b.parts[0] as object, part(random))

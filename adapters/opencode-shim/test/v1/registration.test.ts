@@ -76,7 +76,7 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
-// K28 in docs/defects.md: OpenCode makes no title for a session with a second message of a user.
+// If a session has two user messages, OpenCode makes no title for it (K28 in docs/defects.md).
 test("an answer becomes no message as long as OpenCode has to make the session's title", async (t) => {
   const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
   const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })

@@ -11,7 +11,7 @@ import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
 const status = { ...shimNotifications["session/changed"], harness: "opencode", session: "s1" } as const
 const panel = status.panel!
 
-// All tests of this file use one fake, because the process shares one host.
+// A process has only one host, so all tests of this file use this fake.
 const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
@@ -66,13 +66,13 @@ class FakeScreen {
     }
   }
 
-  /** The user answers a dialog as soon as it is drawn, or closes it. */
+  /** Plays the user, who answers a dialog as soon as it is drawn, or closes it if there is no answer. */
   private answer(shown: unknown, done: (answer: unknown) => void): undefined {
     const answer = this.solid.answer(shown)
     queueMicrotask(() => (answer === undefined ? this.api.ui.dialog.clear() : done(answer)))
   }
 
-  /** Shows a session, as OpenCode does: it makes all elements anew. */
+  /** Shows a session. As in OpenCode, all elements are created again. */
   open(session: string) {
     this.session = session
     this.solid.clear()

@@ -9,7 +9,7 @@ const works = { "session/system": { system: [prompt, "guidance"] } }
 const failing = { errors: { "session/system": { code: -32603, message: "scripted" } } }
 let sessions = 0
 
-/** A session whose requests are made step by step, as OpenCode makes them. */
+/** Starts a session. Each request of a test consists of calls of `messages` and `system`. */
 async function start(t: TestContext, session = `ses_sent_${++sessions}`) {
   const { hooks, received, opencode } = await load(t, { agents: [{ name: "hidden", description: "d", prompt: "p", tools: [] }] }, { results: works })
   const system = async (text = prompt, of = model) => {
@@ -19,7 +19,7 @@ async function start(t: TestContext, session = `ses_sent_${++sessions}`) {
   }
   const messages = async (more = {}) => textOf(await pass(hooks, [user("u1", "one", more, session)]))[0]
   const follow = (script: Parameters<typeof fake.follow>[0] = {}) => fake.follow({ results: works, ...script })
-  /** Whether the newest transform names the wire of the previous request. */
+  /** True if the newest session/transform says that the previous request was sent with the host's wire. */
   const isSent = () => received("session/transform").at(-1)!.params!.sent !== undefined
   return { session, hooks, opencode, system, messages, follow, isSent }
 }

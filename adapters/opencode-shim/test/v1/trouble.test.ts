@@ -9,11 +9,11 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   const { hooks, opencode } = await load(t)
   const turn = async (text: string) => textOf(await pass(hooks, [user("u1", "one", {}, "ses_t"), user("u2", text, {}, "ses_t")]))
   assert.deepEqual(await turn("two"), ["§u1§ one", "§u2§ two"])
-  // Each notice is in OpenCode's log as well. The toast of the second one waits until the first has been seen.
+  // OpenCode's log contains each notice at once. The toast of the second notice waits until the first toast is over.
   const notices = () => opencode.logged.filter((text) => text.startsWith("magicctx is not working"))
   for (const episode of [1, 2]) {
     fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
-    // The host's earlier changes stay, and new messages are sent unchanged.
+    // Old messages are sent with the host's changes, and new messages are sent unchanged.
     for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
     assert.equal(notices().length, episode)
     assert.match(notices().at(-1)!, /the disk is full/)
@@ -23,7 +23,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   }
 })
 
-// Once, if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
+// A fixed bug: if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
 // content.
 test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
@@ -37,8 +37,7 @@ test("without an answer, a message that its patch no longer fits stays raw, and 
   assert.deepEqual(await turn([reminder(), { ...own }]), [["§u1§ one"], ["§u2§ you are in plan mode", "two"], ["§u3§ three"]])
   fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
   assert.deepEqual(await turn([]), [["§u1§ one"], [], ["§u3§ three"]])
-  // The reminder's patch would fit the text that has moved to the reminder's place, but the patch was not made for
-  // that text.
+  // The user's text is now at the index of the reminder. The reminder's patch would fit, but must not change this text.
   assert.deepEqual(await turn([{ ...own }]), [["§u1§ one"], ["two"], ["§u3§ three"]])
   assert.deepEqual(await turn([{ ...own }, reminder()]), [["§u1§ one"], ["two", "§u2§ you are in plan mode"], ["§u3§ three"]])
   fake.follow({})
@@ -113,8 +112,8 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// Once, if the shim's message about its missing host was newer than a prompt, OpenCode called the model again, with an
-// array that ended in an answer.
+// A fixed bug: if the shim's message about its missing host was newer than a prompt, OpenCode called the model again,
+// with an array that ended in an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])
@@ -122,7 +121,7 @@ test("a prompt that comes while the mark is on its way waits for it, and is newe
   const next = prompt("u2", Date.now() - 1_000)
   let asked: Promise<void> | undefined
   opencode.storing = async (sessionID, { parts }) => {
-    // OpenCode also calls the hook for the shim's own message, and then the hook must not wait for that message.
+    // OpenCode also calls this hook for the shim's own message. If the hook waited for that message, neither would end.
     await hooks["chat.message"]!({ sessionID }, { message: { id: "mark", time: { created: Date.now() } }, parts })
     asked = hooks["chat.message"]!({ sessionID }, next).then(() => void order.push("prompt"))
     await new Promise((resolve) => setTimeout(resolve, 30))

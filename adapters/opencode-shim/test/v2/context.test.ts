@@ -72,7 +72,7 @@ test("the next request sends only what is new, and asks OpenCode only about it",
   assert.deepEqual([(attached(second)[0]!.info.tokens as { input: number }).input, opencode.lookups.length], [7, 1], "the event has told the usage")
 })
 
-// OpenCode calls the hook again before each retry, and after an interrupt while an earlier call still runs.
+// OpenCode calls the hook again before each retry. After an interrupt, it may do so while an earlier call still runs.
 test("a second call with the same messages gets the same bytes", async (t) => {
   const { opencode, received } = await load(t)
   opencode.add("s", user("u1", "one"), answer("a1", "ok", [{ id: "c1", output: "out" }]))

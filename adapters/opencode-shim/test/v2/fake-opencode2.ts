@@ -7,11 +7,11 @@ import { FakeHost, fakeHostPath, initialized, type Script } from "../../../shim-
 import plugin from "../../src/index.ts"
 import type { CatalogueModel, Event, Part, PluginContext, SessionContext, StoredMessage, ToolRegistration } from "../../src/v2/opencode2.ts"
 
-// The files that the plugin keeps between starts must not end up in the user's own directory.
+// The plugin stores files between its starts. Tests must not write them into the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
-/** OpenCode's class of a message. It makes its instances anew for each request. */
+/** A class of messages as in OpenCode, which creates new instances for each request. */
 export class Message {
   readonly role!: "system" | "user" | "assistant" | "tool"
   readonly content!: Part[]
@@ -26,13 +26,13 @@ export class CacheHint {
   readonly type = "ephemeral"
 }
 
-/** A message of a session: how OpenCode stores it, and what it puts into the array of a request. */
+/** A message of a session: as OpenCode stores it, and its entries in the array of a request. */
 export interface Kept {
   stored?: StoredMessage
   entries: object[]
 }
 
-/** OpenCode 2, as far as the plugin sees it. It follows the declarations of 2.0.26, unless a test removes members. */
+/** A fake of OpenCode 2 with the members of release 2.0.26 that the plugin uses. A test can remove members. */
 export class FakeOpenCode2 {
   readonly directory: string
   sessions = new Map<string, Kept[]>()
@@ -98,10 +98,7 @@ export class FakeOpenCode2 {
     this.sessions.set(session, [...(this.sessions.get(session) ?? []), ...kept])
   }
 
-  /**
-   * Makes a request of a session as OpenCode does, calls the hooks of the given name, and returns the request as they
-   * have changed it.
-   */
+  /** Calls the hooks of the given name with a new request of the session, and returns the changed request. */
   async request(session: string, more: Partial<SessionContext> = {}, hook = "context"): Promise<SessionContext & { result?: unknown }> {
     const event: SessionContext = {
       sessionID: session,
@@ -156,7 +153,7 @@ export class FakeOpenCode2 {
 const partTypes = new Set(["text", "media", "reasoning", "tool-call", "tool-result", "compaction", "effort"])
 const resultTypes = new Set(["json", "text", "error", "content"])
 
-/** OpenCode's check of a request after the hooks. If it fails, the turn ends, and the prompt stays unanswered. */
+/** Checks a request after the hooks, as OpenCode does. If OpenCode's check fails, the turn ends without an answer. */
 function check({ system, messages }: SessionContext): void {
   const broken = (what: string) => new Error(`Schema validation failed: ${what}`)
   for (const { type, text } of system) if (type !== "text" || typeof text !== "string") throw broken("system")
@@ -174,14 +171,14 @@ function check({ system, messages }: SessionContext): void {
   if (calls.size > 0) throw new Error("the provider refuses a call without its result")
 }
 
-// All tests of this file use one fake, because the process shares one host.
+// A process has only one host, so all tests of a process use this fake.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
 
 let directories = 0
 
-/** Loads the plugin for a directory, as OpenCode does, over a host that follows script. */
+/** Loads the plugin for a new directory, as OpenCode does. The fake host does what `script` says. */
 export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, trim: (ctx: PluginContext) => Partial<PluginContext> = (ctx) => ctx) {
   fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, hooks: ["session/event"], ...answer } } })
   const opencode = new FakeOpenCode2(`/project/${++directories}`)

@@ -4,7 +4,7 @@ import { FakeSolid, rowsOf, type Node } from "../fake-solid.ts"
 
 type Schema = { type: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: boolean; items?: Schema }
 
-/** Checks a value as OpenCode does before it carries the value to the other process. */
+/** Checks a value against its schema, as OpenCode does before it sends the value to the other process. */
 function check(value: unknown, schema: Schema, path = "value"): void {
   const is = Array.isArray(value) ? "array" : typeof value
   assert.equal(is, schema.type, path)
@@ -25,7 +25,7 @@ const carried = <T>(value: T, schema: object): T => {
   return copy
 }
 
-/** OpenCode's transport between the half of a plugin in the server and its halves in the terminals. */
+/** A fake of OpenCode's RPC between a plugin's half in the server and its halves in the terminals. */
 export class FakeRpc {
   private registered: { definition: RpcDefinition; handlers: RpcHandlers } | undefined
   readonly terminals: FakeTerminal[] = []
@@ -49,7 +49,7 @@ export class FakeRpc {
   }
 }
 
-/** A terminal of OpenCode 2. It follows the declarations of 2.0.26, unless a test removes members. */
+/** A fake terminal of OpenCode 2 with the members of release 2.0.26. A test can remove members. */
 export class FakeTerminal {
   session: string | undefined
   readonly toasts: ToastOptions[] = []

@@ -30,7 +30,7 @@ test("usage and refusals reach the host from the events of this directory", asyn
   const events = received("session/event").map(({ params }) => params!)
   assert.deepEqual(events.map(({ event }) => (event as { type: string }).type), ["session.step.ended", "session.step.failed", "session.renamed", "session.compaction.ended", "session.deleted"])
   assert.deepEqual(events[0]!.event, { type: "session.step.ended", id: "a1", info: { type: "assistant", completed: 9, finish: "stop", tokens }, session: "s" })
-  // The thinking of an interrupted answer was once lost, if the plugin was loaded again before the next request.
+  // A fixed bug: if the plugin was loaded again after an interrupted answer, the answer's thinking was lost.
   assert.deepEqual(events.slice(0, 2).map(({ sent }) => typeof sent), ["string", "string"], "the request has left with the host's wire")
   assert.deepEqual((events[1]!.event as { error: unknown }).error, error)
 })
@@ -221,7 +221,7 @@ test("the sessions that a killed process has left are removed at the start, and 
   assert.deepEqual([opencode.removed, [...opencode.stored.keys()]], [["ses_dead", "ses_old"], ["hidden/ses_alive", "else"]])
 })
 
-// The betas lack most members that the plugin context of a release has, and a later version may have other members.
+// The plugin context of the betas lacks most of these members, and the context of a later version may differ, too.
 test("without the members of a release, passes work with what there is", async (t) => {
   const trim = ({ session, event, tool }: PluginContext) => ({ session: { hook: session.hook, get: session.get }, event, tool }) as unknown as PluginContext
   const { opencode, received } = await load(t, { tools }, {}, trim)

@@ -17,8 +17,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /**
- * Waits for the commands. On a loaded machine the fake host may answer too late for the first news, so after a while the
- * terminal asks again.
+ * Waits for the commands. On a busy machine, the fake host may answer after the terminal's question for news, so an
+ * event makes the terminal ask again.
  */
 async function registered(terminal: FakeTerminal): Promise<void> {
   for (let ms = 0; terminal.commands.size < 2; ms += 5) {
@@ -143,7 +143,7 @@ test("an RPC that fails stops nothing", async (t) => {
   await opencode.request("s")
 })
 
-// The betas have no RPC, toasts and dialogs, and a later version may lack other members.
+// The betas have no RPC, toasts or dialogs. A later version may lack other members.
 test("without RPC, the half says once what is missing", async (t) => {
   const { terminal } = await open(t, {}, {}, (ctx) => ({ ...ctx, client: {} }))
   await until(() => terminal.toasts.length === 1)

@@ -1,4 +1,4 @@
-// The plugin under test, with the member of a release that the beta lacks: ctx.rpc. The calls use a socket.
+// Loads the plugin under test, and adds ctx.rpc, which the beta lacks. The calls go through a socket.
 import { createServer } from "node:net"
 import { createInterface } from "node:readline"
 

@@ -1,6 +1,6 @@
-// The plugin's half in the terminal, with the members of a release that the beta lacks. The beta's own toasts,
-// dialogs, keymap and renderer do the work. As in a release, OpenTUI replaces the half's imports of Solid with
-// the terminal's Solid.
+// Loads the plugin's code for the terminal, and adds the members of a release that the beta lacks. They use the beta's
+// own toasts, dialogs, keymap and renderer. As in a release, OpenTUI replaces the code's imports of Solid by the
+// terminal's Solid.
 import { connect } from "node:net"
 import { createInterface } from "node:readline"
 
@@ -23,7 +23,7 @@ export default {
 
     const { rpc, on } = calls(ctx)
     let isOpen = false
-    // Only a component can use toasts, dialogs and the keymap of the beta.
+    // In the beta, only a component can use toasts, dialogs and the keymap.
     ctx.ui.slot("app", () => {
       if (isOpen) return null
       isOpen = true
@@ -46,7 +46,7 @@ export default {
       queueMicrotask(() =>
         half.setup({
           ...ctx,
-          renderer: { width: 80, height: 20 }, // as if the terminal were small, so that a long answer has to scroll
+          renderer: { width: 80, height: 20 }, // a small terminal, so that a long answer must scroll
           client: { rpc },
           data: { ...ctx.data, on },
           keymap: { layer: (factory) => runWithOwner(owner, () => ctx.keymap.layer(factory)) },

@@ -6,14 +6,14 @@ import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 
-/** After these events, there may be news, or a new server's half. */
+/** After these events of OpenCode, the server's half may have news, or may have started again. */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** If this version of OpenCode has no dialogs, the answer to a command stays this long. */
+/** If this version of OpenCode has no dialogs, a toast shows the answer to a command for this time. */
 const answerMS = 60_000
-/** If this version of OpenCode does not tell the size of the terminal, the terminal has this size. */
+/** The assumed size of the terminal, if this version of OpenCode does not report it. */
 const usualSize = { width: 80, height: 24 }
 
-/** The half for a terminal of OpenCode 2 never fails, and leaves out what this version does not support. */
+/** Starts the half for a terminal of OpenCode 2. It never throws, and leaves out features that this version lacks. */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
   const giveBack = claimTerminal()
   if (!giveBack) return () => {}
@@ -87,7 +87,7 @@ class Half {
       append: "prompt.footer.status",
       render: (input) => {
         solid.effect(() => {
-          void input.sessionID // the prompt of another session has appeared
+          void input.sessionID // a read of this signal makes the effect run again for another session
           void this.ask()
         })
         return panels.line(() => input.sessionID ?? "", ({ line }) => line)
@@ -120,7 +120,7 @@ class Half {
         if (news && !this.isDisposed) this.show(session, directory, news as News)
       }
     } catch (err) {
-      // The server's half does not run now, and sends an event when it starts.
+      // The server's half does not run. When it starts, it sends an event, and the terminal asks again.
       this.log.info("no news", { cause: messageOf(err) })
     } finally {
       this.isAsking = false
@@ -137,9 +137,7 @@ class Half {
     if (commands.length > 0 && !this.hasCommands) this.register(commands)
   }
 
-  /**
-   * If a user typed arguments after a command without declared arguments, OpenCode would send the whole as a prompt.
-   */
+  /** If a command did not declare arguments, and the user typed some, OpenCode would send the line as a prompt. */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
     const all = commands.map(({ name, description }): KeymapCommand => ({
@@ -158,7 +156,7 @@ class Half {
     }
   }
 
-  /** The user may choose further commands on the pages of the first command. */
+  /** Runs a command. The user may choose further commands on its pages, for example in /ctx-menu. */
   private async run(name: string, input: string): Promise<void> {
     try {
       const { session, directory } = this.place()
@@ -173,7 +171,7 @@ class Half {
     }
   }
 
-  /** The result is undefined if this version of OpenCode has no dialogs with choices. */
+  /** If this version of OpenCode has no dialogs with choices, the result is undefined. */
   private get dialogs(): Dialogs | undefined {
     const { solid, stack } = this
     const { dialog } = this.ctx.ui
