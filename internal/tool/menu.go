@@ -335,7 +335,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil
 }
 
-// OpenCode's list shows this many columns of a label, also on a wide screen.
+// The list of a harness may show only this many columns of a label, also on a wide screen.
 const labelColumns = 60
 
 func labelOf(act string, u schema.DroppedUnit) string {
