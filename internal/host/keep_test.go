@@ -150,7 +150,7 @@ func TestPageOfTheMenuHasFewChoices(t *testing.T) {
 	}
 	check("memories", "; 5 more are in ")
 	check("search zebra", "")
-	check("taken", "Older pieces have no line here")
+	check("taken", " older ones have no line here")
 	for _, tag := range tags[:17] {
 		h.choose("taken keep " + tag)
 	}

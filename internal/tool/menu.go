@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/internal/words"
@@ -316,19 +317,29 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 		listed, kept = listed+1, kept-1
 	}
 	for _, u := range st.KeptUnits[:min(len(st.KeptUnits), kept)] {
-		label := "Let go of " + words.Piece(schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
+		label := labelOf("Let go of ", schema.DroppedUnit{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, About: u.About, Tokens: u.Tokens})
 		choices = append(choices, schema.Choice{Label: label, About: words.Kept(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", letGo, u.Tag)})
 	}
 	if n := len(st.KeptUnits); n > 0 {
 		lines = append(lines, fmt.Sprintf("You keep %s.", format.Count(n, "piece")))
 	}
 	for _, u := range offered[:min(len(offered), maxChoices-len(choices))] {
-		choices = append(choices, schema.Choice{Label: "Bring back " + words.Piece(u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
+		choices = append(choices, schema.Choice{Label: labelOf("Bring back ", u), Command: menuName, Arguments: fmt.Sprintf("taken %s %d", keep, u.Tag)})
 	}
-	if listed > len(choices) {
-		lines = append(lines, fmt.Sprintf("Older pieces have no line here; /%s taken %s 12 brings back the one with the number 12.", menuName, keep))
+	if more := listed - len(choices); more > 0 {
+		lines = append(lines, fmt.Sprintf("%d older ones have no line here; /%s taken %s 12 brings back the one with the number 12.", more, menuName, keep))
+	}
+	if len(offered) > 0 {
+		lines = append(lines, fmt.Sprintf("All in full: %s status %s --dropped", program.Name(), format.Clean(key.Session)))
 	}
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil
+}
+
+// The list of a harness may show only this many columns of a label, also on a wide screen.
+const labelColumns = 60
+
+func labelOf(act string, u schema.DroppedUnit) string {
+	return act + words.Piece(u, labelColumns-len(act))
 }
 
 // returnable returns the dropped pieces that the user can bring back, newest first. lost counts the dropped pieces

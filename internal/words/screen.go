@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -65,25 +66,25 @@ func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 		if i == screenPieces {
 			return append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
 		}
-		lines = append(lines, format.Cut(Piece(u), columns))
+		lines = append(lines, Piece(u, columns))
 	}
 	return lines
 }
 
 const screenPieces = 50
 
-// Piece describes a piece, for example "§6§ read main.go  1.2k tokens, stale output".
-func Piece(u schema.DroppedUnit) string {
-	kind := u.Tool
-	if kind == "" {
-		kind = u.Kind
-	}
-	text := fmt.Sprintf("%s  %s tokens", format.Piece(u.Tag, kind, format.Cut(format.Clean(u.About), pieceColumns)), format.Tokens(u.Tokens))
+// Piece describes a piece in at most the given columns, for example "§6§ read main.go  1.2k tokens, old tool output". It
+// cuts the argument of a call first, so that size and reason stay visible.
+func Piece(u schema.DroppedUnit, columns int) string {
+	text := fmt.Sprintf("  %s tokens", format.Tokens(u.Tokens))
 	if u.Rule != "" {
 		text += ", " + RuleName(u.Rule)
 	}
-	return text
+	name := format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About)
+	return format.Cut(format.Cut(name, max(columns-format.Columns(text), leastName))+text, columns)
 }
+
+const leastName = 20
 
 // Kept says where a piece is that the user keeps.
 func Kept(u schema.KeptUnit) string {
@@ -92,9 +93,6 @@ func Kept(u schema.KeptUnit) string {
 	}
 	return "it stays in the prompt as long as there is room"
 }
-
-// pieceColumns bounds the argument of a call, so that the size of the piece stays visible.
-const pieceColumns = 40
 
 // barOf draws the prompt, the free space, and the size from which a bust may come, in proportion to the window.
 func barOf(p *schema.Panel, columns int) string {

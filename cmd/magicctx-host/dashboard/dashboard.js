@@ -56,9 +56,10 @@ function showState({ status, away }) {
 }
 
 let links = []
+let moreLinks = 0
 
 async function readSessions() {
-  links = await (await ask("api/sessions")).json()
+  ;({ links, more: moreLinks } = await (await ask("api/sessions")).json())
   showOthers()
 }
 
@@ -67,7 +68,9 @@ function showOthers() {
   const live = new Set([...document.querySelectorAll(".card a")].map((a) => a.hash))
   const others = links.map((l) => ({ ...l, href: addressOf(l) })).filter((l) => !live.has(l.href))
   $("others-box").hidden = others.length === 0
-  $("others").replaceChildren(...others.map((l) => element("li", {}, element("a", { href: l.href }, l.title), element("span", { className: "where" }, l.where))))
+  const lines = others.map((l) => element("li", {}, element("a", { href: l.href }, l.title), element("span", { className: "where" }, l.where)))
+  if (moreLinks) lines.push(emptyLine(`and ${moreLinks} older ones; magicctx-host history lists those with summaries`))
+  $("others").replaceChildren(...lines)
 }
 
 const addressOf = (s) => `#/session/${encodeURIComponent(s.harness)}/${encodeURIComponent(s.session)}`

@@ -83,20 +83,27 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
+// More counts the sessions without a link.
+type sessionLinks struct {
+	Links []sessionLink `json:"links"`
+	More  int           `json:"more"`
+}
+
 // sessions lists the newest session first. The page learns from the host's events which sessions are live.
-func (p *pages) sessions(r *http.Request) ([]sessionLink, error) {
-	links := []sessionLink{}
+func (p *pages) sessions(r *http.Request) (sessionLinks, error) {
+	out := sessionLinks{Links: []sessionLink{}}
 	err := store.Browse(r.Context(), p.Dir, func(b *store.Browser) error {
 		all, err := b.Sessions()
 		for _, s := range all[:min(len(all), maxSessions)] {
-			links = append(links, sessionLink{s.Key.Harness, s.Key.Session, format.Clean(cmp.Or(s.Title, s.Key.Session)), format.Clean(s.Key.Harness + " · " + s.Directory)})
+			out.Links = append(out.Links, sessionLink{s.Key.Harness, s.Key.Session, format.Clean(cmp.Or(s.Title, s.Key.Session)), format.Clean(s.Key.Harness + " · " + s.Directory)})
 		}
+		out.More = len(all) - len(out.Links)
 		return err
 	})
 	if errors.Is(err, store.ErrMissing) {
 		err = nil
 	}
-	return links, err
+	return out, err
 }
 
 func keyIn(r *http.Request) store.Key {

@@ -45,7 +45,7 @@ export function dialogsOf(stack: Stack, solid: Solid, { select, confirm, ask }: 
         const room = lineCharacters - label.length
         return { title: label, value, ...(about && room > 1 && { description: about.length > room ? `${about.slice(0, room - 1)}…` : about }) }
       })
-      return select(isShort && text ? `${title}\n${text}` : title, options)
+      return select(isShort && text ? `${title}\n${wrapped(text, lineCharacters)}` : title, options)
     },
     confirm,
     ask,
