@@ -14,7 +14,7 @@ import (
 )
 
 func TestPayloadsPassByteForByte(t *testing.T) {
-	// JavaScript writes this JSON, and Go's encoding/json would change it: a lone surrogate, HTML characters, member
+	// Go's encoding/json would change this JSON, which JavaScript writes: a lone surrogate, HTML characters, member
 	// order, a long number, escaped slashes.
 	const odd = `{"z":"a\ud800b <&> \u2028 \/","a":1.0,"n":12345678901234567890}`
 	const messages = "[" + odd + ", \n" + odd + "]"
@@ -146,7 +146,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{context.Canceled, schema.CodeCancelled},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), schema.CodeTimeout},
 		{errors.New("disk on fire"), -32603},
-		// The harness's error code must not become the code of the host's answer.
+		// If the harness answers with an error, the host must not answer with the same code.
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
@@ -225,7 +225,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}()
 	wait(t, "the pass to begin", began)
 
-	// The client does not wait for the answer to a call that it withdraws, so the test sends the cancel itself.
+	// A client that withdraws a call does not wait for the answer. So the test sends the cancel itself.
 	if err := c.Notify(schema.MethodCancel, schema.CancelParams{ID: raw("2")}); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	go func() {
 		next <- c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	}()
-	mustCall(t, c, schema.MethodStatus, nil, nil) // during this round trip, a faulty lane would have the time to run the next call
+	mustCall(t, c, schema.MethodStatus, nil, nil) // a faulty lane would run the next call now
 	close(release)
 	if err := <-next; err != nil {
 		t.Error(err)
@@ -302,7 +302,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			if elapsed := time.Since(start); elapsed != test.want {
 				t.Errorf("%s: answered after %v, want %v", test.session, elapsed, test.want)
 			}
-			// A call that waits for the stuck one misses its own deadline. Other sessions are not affected.
+			// The next call waits for the stuck one, and misses its own deadline. Calls of other sessions do not wait.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodTextComplete, schema.TextCompleteParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
@@ -335,7 +335,7 @@ func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	})
 }
 
-// An event's content must not be lost while the session is busy, so its deadline begins when the event runs.
+// If the session is busy, an event must not be lost, so the deadline of an event begins when it runs.
 func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)

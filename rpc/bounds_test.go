@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// One client opens more sessions than the host runs at a time, and answers no question of the host. Another client's
-// passes must not wait.
+// Some clients together open more sessions than the host runs at a time, and answer no question of the host. Passes of
+// another client must not wait.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
 	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -63,7 +63,7 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A call gives its place back right after its answer was sent.
+	// A call frees its token in running a moment after its answer was sent.
 	for until := patience(t); len(r.server.lanes.running) != 0; time.Sleep(time.Millisecond) {
 		if until.Err() != nil {
 			t.Fatalf("%d places are taken, and no call is running", len(r.server.lanes.running))
@@ -101,7 +101,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A frame without memory is refused, and the connection goes on.
+// If there is no memory for a frame, the frame is refused, and the connection goes on.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -112,7 +112,7 @@ func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 		return m, nil
 	}})
 	const large = 6 << 20
-	r.server.memory.limit = firstGrowBytes + large + 1<<20 // enough for one attachment while its memory grows, but not for two
+	r.server.memory.limit = firstGrowBytes + large + 1<<20 // enough for one attachment that grows, not for two
 	first, second := r.open(), r.open()
 	served := make(chan error, 1)
 	go func() {
@@ -156,7 +156,7 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// A call frees its memory when it returns. A response or a refused call frees its memory when the next frame is read.
+// A call frees its memory when it returns. The memory of other frames is freed when the next frame is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()
@@ -182,7 +182,7 @@ func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	}
 }
 
-// If the rest of a frame never comes, the connection ends, so that the frame does not keep its memory.
+// If the rest of a frame never arrives, the host closes the connection, so that the frame does not keep its memory.
 func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logBuffer{}
@@ -202,11 +202,11 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	})
 }
 
-// Every status holds the names of all clients, so very long names would prevent others from reading the status.
+// Every status contains the directories of all clients, so very long names would make every status too large.
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {
-		st.Reason = strings.Repeat("r", 8<<20) // a reason of this size would be a mistake in the host
+		st.Reason = strings.Repeat("r", 8<<20) // a reason of this size would be a bug of the host
 		return st, nil
 	}})
 	for field, change := range map[string]func(*schema.InitializeParams){
@@ -284,8 +284,8 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
-// A further program gets a refusal with the reason. Connected clients stay, a new release can still take over, and
-// the end of a connection frees a place.
+// If maxConns clients are connected, another client is refused with the reason. Connected clients are not affected, and
+// a new release can still take over. When a client leaves, another can connect.
 func TestConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	first := r.open()
@@ -297,12 +297,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(end)
 		ends = append(ends, end)
 	}
-	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on its own goroutines, so the test has to wait
+	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on other goroutines
 		r.server.mu.Lock()
 		n := len(r.server.conns)
 		for c := range r.server.conns {
 			c.mu.Lock()
-			c.client.initialized = true // every client counts as initialized, so none has to leave for the next one
+			c.client.initialized = true // the server closes no initialized connection
 			c.mu.Unlock()
 		}
 		r.server.mu.Unlock()
@@ -328,7 +328,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	wait(t, "the request to stop", r.server.StopRequested())
 }
 
-// P3: 256 connections that sent no message kept every new client out.
+// Regression test (peers P3): 256 connections that sent no message kept every new client out.
 func TestSilentConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})
@@ -347,7 +347,7 @@ func TestSilentConnectionEnds(t *testing.T) {
 	})
 }
 
-// Once, 256 connections that never initialized kept every new client out, even if each had sent a message.
+// Regression test: 256 connections that had sent a message, but never initialized, kept every new client out.
 func TestNewClientTakesThePlaceOfOneThatNeverInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{})

@@ -38,11 +38,11 @@ type call struct {
 	answered atomic.Bool
 }
 
-// answerMargin is the part of a deadline that is left to answer with a fallback: a tenth, at most 250 ms.
+// answerMargin is the last part of a deadline, in which the host answers with a fallback: a tenth, at most 250 ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// The clock of a request runs from its arrival, as at the other end. The clock of a notification starts when the
-// notification runs: no caller waits, and its content must not be lost because the session was busy.
+// The deadline of a request counts from its arrival, as the client counts it. The deadline of a notification counts
+// from the start of its handler: no caller waits, and a busy session must not lose the notification.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -67,8 +67,8 @@ func (c *call) run() {
 	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
 		return
 	}
-	// If the client has left, nobody reads the answer to a request. A notification still runs, because its event did
-	// happen.
+	// If the client has left, nobody reads the answer to a request. A notification still runs: it reports an event that
+	// has happened.
 	if !c.notif && c.conn.hasLeft() {
 		c.cancel(errLeft)
 		return
@@ -87,8 +87,8 @@ func (c *call) run() {
 	c.succeed(result)
 }
 
-// If the host stops, unlessStopped returns ErrStopping. A client that gets "cancelled" would give up a call that the
-// next host can answer.
+// If the host stops, unlessStopped returns ErrStopping. If a client got "cancelled" instead, it would give up a call
+// that the next host can answer.
 func (c *call) unlessStopped(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
 		return ErrStopping
@@ -127,7 +127,7 @@ func (c *call) succeed(result any) {
 	c.answer(&jsonrpc2.Response{ID: c.id, Result: (*stdjson.RawMessage)(&body)})
 }
 
-// envelopeBytes is the space for the other members of a response, for example a long id.
+// envelopeBytes is reserved for the rest of a response, for example a long id.
 const envelopeBytes = 64 << 10
 
 func (c *call) fail(err error) bool {
@@ -152,7 +152,7 @@ func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}
 }
 
-// answer sends the first response of a request and discards all later ones.
+// answer sends the first response to a request. It discards later responses, for example after a timeout.
 func (c *call) answer(resp *jsonrpc2.Response) bool {
 	if !c.answered.CompareAndSwap(false, true) {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Handler answers requests of the host to its client, for example models/limits. Notifications arrive in order on
-// the reader goroutine, so a handler must not wait for the connection. Each request gets a goroutine.
+// A Handler answers requests of the host to its client, for example models/limits. Notifications run in order on the
+// reader goroutine, so a handler must not wait for the connection. Each request runs on a goroutine.
 type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
 
 // A Client is the shim's end of a connection, in Go: for the command line, replay and tests. It is safe for
@@ -26,7 +26,7 @@ type Client struct {
 	lastID  atomic.Uint64
 	ready   chan struct{}
 
-	// mu guards closed, and ensures that no wg.Go begins after Close has set it.
+	// mu guards closed. After Close has set closed, no goroutine may be added to wg.
 	mu     sync.Mutex
 	closed bool
 	wg     sync.WaitGroup // counts the writer and the handlers of requests
@@ -54,8 +54,8 @@ func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Clien
 	return c
 }
 
-// Call calls the host and decodes the answer into result, unless result is nil. An error of the host is an *Error. If
-// ctx ends first, $/cancelRequest withdraws the request.
+// Call calls the host and decodes the answer into result, if result is not nil. If the host answers with an error, Call
+// returns an *Error. If ctx ends first, Call withdraws the request by $/cancelRequest.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
@@ -70,7 +70,7 @@ func (c *Client) Notify(method string, params any) error { return notify(c.rpc, 
 
 func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
-// Close writes everything that was sent, for as long as ctx lasts, and ends the connection. Calls in progress fail.
+// If ctx does not end first, Close writes all queued messages. Calls in progress fail.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.stream.out.flush(ctx)
 	c.rpc.Close()

@@ -29,8 +29,8 @@ type conn struct {
 	// ctx ends when the handlers must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// hangUp ends the context of the jsonrpc2 library, which then closes the connection. After the end of ctx, the
-	// handlers still have to answer.
+	// hangUp ends the context of the jsonrpc2 library, which then closes the connection. It is separate from cancel,
+	// because handlers can still send their answers after ctx has ended.
 	hangUp context.CancelFunc
 
 	// quick holds a token for each running call that bypasses the lanes, such as status.
@@ -38,7 +38,7 @@ type conn struct {
 	// inLanes holds a token for each running call of this connection in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
-	// free gives a lane to one of the freeWorkers.
+	// free passes the key of a lane to a waiting worker. freeWorkers counts the waiting workers.
 	free        chan laneKey
 	freeWorkers atomic.Int32
 
@@ -49,11 +49,11 @@ type conn struct {
 	spoken chan struct{}
 	speak  func()
 
-	// refusal answers every call except version and shutdown. It is nil if this connection is served. A newer host
-	// must be able to shut this host down.
+	// refusal is the answer to every call, or nil if the server accepted this connection. The calls version and
+	// shutdown work even on a refused connection, so that a newer host can shut this host down.
 	refusal error
 
-	// mu guards calls, stopping, shutdown and client.
+	// mu guards calls, stopping, shutdown, client and names.
 	mu       sync.Mutex
 	calls    map[jsonrpc2.ID]*call
 	stopping bool
@@ -81,7 +81,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	}
 	c.speak = sync.OnceFunc(func() { close(c.spoken) })
 	c.peer = &peer{conn: c}
-	// The handlers outlive ctx by the grace period, so only cancel ends them.
+	// When the server's ctx ends, handlers may still run for the grace period, so only cancel ends c.ctx.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stream = newStream(rwc, s.log, func(err error) {
 		if !IsEnd(err) {
@@ -102,8 +102,8 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	return c
 }
 
-// Handle implements jsonrpc2.Handler. It runs on the reader goroutine and never blocks, so calls are queued in the
-// order in which they arrived.
+// Handle implements jsonrpc2.Handler. It runs on the reader goroutine and never blocks. So it queues calls in the order
+// in which they arrive.
 func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	c.speak()
@@ -133,7 +133,7 @@ func rawParams(req *jsonrpc2.Request) json.Value {
 	return json.Value(*req.Params)
 }
 
-// Without memory for the attachment, the error answers the request.
+// If there was no memory for the attachment, the error is the answer to the request.
 func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	for _, f := range req.ExtraFields {
 		switch f.Name {
@@ -146,11 +146,11 @@ func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	return nil, nil
 }
 
-// dispatch queues a call in its session's lane, or starts a goroutine for a method that bypasses the lanes.
+// dispatch queues a call in its session's lane. If the method bypasses the lanes, dispatch starts a goroutine.
 func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	m, ok := methods[req.Method]
 	if !ok && req.Notif && strings.HasPrefix(req.Method, "$/") {
-		return nil // in LSP, methods with "$/" are optional, and its client libraries send some of them
+		return nil // in LSP, methods with "$/" are optional, and LSP client libraries send some of them
 	}
 	if !ok {
 		return refuse(jsonrpc2.CodeMethodNotFound, "no such method")
@@ -215,7 +215,7 @@ func (c *conn) submit(key laneKey, cl *call) error {
 	return nil
 }
 
-// The caller must end every registered call with end.
+// begin registers a call. The caller must later call end.
 func (c *conn) begin(cl *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,7 +250,7 @@ func (c *conn) end(cl *call) {
 	c.inflight.Done()
 }
 
-// The handler may need a moment to return, and the lane waits for it.
+// cancelCall answers the call at once. The lane still waits until the handler has returned.
 func (c *conn) cancelCall(params json.Value) error {
 	var p schema.CancelParams
 	if err := decodeParams(params, &p); err != nil {
@@ -263,7 +263,7 @@ func (c *conn) cancelCall(params json.Value) error {
 	c.mu.Lock()
 	cl := c.calls[id]
 	c.mu.Unlock()
-	if cl != nil { // a call that was answered already is no longer listed, which is no error
+	if cl != nil { // a call that was already answered is no longer in calls, which is not an error
 		cl.cancel(errCancelled)
 		cl.fail(errCancelled)
 	}
@@ -292,7 +292,7 @@ func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	return nil
 }
 
-// close accepts no new calls, lets running calls finish within the grace period, and writes their answers.
+// close refuses new calls, lets running calls finish within the grace period, and writes their answers.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.stopping = true
@@ -323,11 +323,11 @@ func (c *conn) close() {
 	c.hangUp()
 }
 
-// lingerTimeout bounds the wait for a client to close the connection after a shutdown.
+// lingerTimeout limits how long linger waits for a client.
 const lingerTimeout = time.Second
 
-// linger waits for the client to close the connection. If the host closed it first, a bridge would report that the host
-// died.
+// After a shutdown, linger waits until the client has closed the connection. If the host closed it first, a bridge
+// would report that the host died.
 func (c *conn) linger() {
 	timer := time.NewTimer(lingerTimeout)
 	defer timer.Stop()
@@ -338,11 +338,11 @@ func (c *conn) linger() {
 	}
 }
 
-// ErrStopping ends a call because the host stops, or refuses a late call. A client can send the call again to the
-// next host.
+// ErrStopping is the answer to a call that a stopping host interrupts or refuses. A client can send the call again to
+// the next host.
 var ErrStopping = refuse(schema.CodeStopping, "the host is stopping")
 
-// flushTimeout bounds the writing of the last answers, because the peer may have stopped reading.
+// flushTimeout limits the time for writing the last answers, because the client may have stopped reading.
 const flushTimeout = 2 * time.Second
 
 func (c *conn) flush() {
@@ -384,7 +384,7 @@ func (c *conn) hasLeft() bool {
 	}
 }
 
-// isMute reports whether no further frame can arrive. The client may still read answers.
+// isMute reports whether no further frame can arrive from the client. The client may still read answers.
 func (c *conn) isMute() bool {
 	select {
 	case <-c.stream.ended:
@@ -394,7 +394,7 @@ func (c *conn) isMute() bool {
 	}
 }
 
-// send does not wait for the other end. A client that has fallen too far behind with reading is disconnected.
+// send queues a response and does not wait. If too many bytes are queued for a client, send closes the connection.
 func (c *conn) send(resp *jsonrpc2.Response) {
 	err := c.rpc.SendResponse(c.ctx, resp)
 	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || IsEnd(err) {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An error may bring a protocol code, for example schema.CodeResync.
+// An error of type coded has a protocol code, for example schema.CodeResync.
 type coded interface{ RPCCode() int }
 
 type requestError struct {
@@ -46,7 +46,7 @@ func codeOf(err error) int {
 	}
 }
 
-// An Error is an error with which the other end answered a call.
+// An Error is an error that the other end sent as the answer to a call.
 type Error struct {
 	Method  string
 	Code    int
@@ -55,7 +55,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// IsInvalidParams reports whether the other end has refused the parameters, for example an unknown session.
+// IsInvalidParams reports whether the other end refused the parameters, for example an unknown session.
 func (e *Error) IsInvalidParams() bool { return e.Code == jsonrpc2.CodeInvalidParams }
 
 // IsUnknownMethod reports whether the other end, for example an older host, does not know the method.

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A scriptedHost answers with a test's functions, or with zero values. A method that is not defined here panics, so
-// that a new method of the protocol needs an answer only if a test calls it.
+// A scriptedHost answers with the functions of a test, or with zero values. It embeds a nil Host, so a method that is
+// not defined here panics.
 type scriptedHost struct {
 	Host
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)

@@ -22,7 +22,7 @@ import (
 type frame struct {
 	body       []byte
 	attachment []byte
-	// refused is why the attachment was read but not kept, or nil.
+	// refused says why the attachment was not stored, or is nil.
 	refused error
 }
 
@@ -41,15 +41,15 @@ const (
 	maxHeaderLineBytes = 1 << 10
 
 	readBufferBytes = 256 << 10
-	// readExactly first allocates at most firstGrowBytes for the length in a header.
+	// readExactly does not trust the length in a header, so its first buffer has at most this size.
 	firstGrowBytes = 4 << 20
-	// The memory grows by this factor, so an attachment of any size is copied at most twice.
+	// The buffer grows by this factor, so an attachment of any size is copied at most twice.
 	growth = 16
 )
 
-// readFrame reads the next frame, into memory that it reserves with mem. It returns io.EOF if the stream ends between
-// frames. If reading cannot go on, the error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. Without memory for the attachment, only the attachment is skipped.
+// readFrame reads the next frame, and reserves memory for it with mem. If the stream ends between frames, it returns
+// io.EOF. If it cannot read on, the error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
+// io.ErrUnexpectedEOF. If there is no memory for the attachment, readFrame skips only the attachment.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {
@@ -133,8 +133,8 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// The memory grows as the bytes arrive, so a header with a false length costs little. Without memory, the error wraps
-// errNoMemory, and read is the number of bytes that have been read.
+// The buffer grows as the bytes arrive, so a header with a false length costs little memory. If there is no memory, the
+// error wraps errNoMemory, and read is the number of bytes that have been read.
 func readExactly(r io.Reader, n int, mem *reservation) (content []byte, read int, err error) {
 	if n == 0 {
 		return nil, 0, nil

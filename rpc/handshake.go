@@ -18,7 +18,7 @@ import (
 
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// The initialize calls of a connection describe the client.
+// clientInfo is what the initialize calls of a connection say about its client.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
@@ -69,13 +69,13 @@ func (c *conn) admit(p *schema.InitializeParams) error {
 const (
 	// maxNameBytes bounds the name and the version of a client.
 	maxNameBytes = 256
-	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units on Windows.
+	// maxPathBytes allows the longest path of any system: 32,767 UTF-16 code units on Windows.
 	maxPathBytes = 96 << 10
-	// maxSessionBytes bounds the id of a session. An id of OpenCode has 30 bytes.
+	// maxSessionBytes limits the id of a session. OpenCode's ids have 30 bytes.
 	maxSessionBytes = 1 << 10
 )
 
-// Very long names would fill every status.
+// checkNames refuses very long names, because every status contains the names.
 func checkNames(p *schema.InitializeParams) error {
 	for _, name := range []struct {
 		field, value string
@@ -101,7 +101,7 @@ func checkNames(p *schema.InitializeParams) error {
 
 const pathRemedy = "send the absolute path of the project's directory"
 
-// A trace may be replayed on another system, so isAbsolute recognises the paths of all systems.
+// isAbsolute recognises the paths of all systems, because a trace may be replayed on another system.
 func isAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
@@ -124,7 +124,7 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// Only the connection or the server knows some fields, for example HostPID.
+// complete fills in the fields of a result that the host does not know, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:
@@ -156,7 +156,7 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// A transform has the limit that its directory's initialize result promised, any other call that of its method.
+// A transform has the deadline that initialize returned for its directory, any other call that of its method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {

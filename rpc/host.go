@@ -7,14 +7,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Provider gives the server the host that answers its calls. Without a host, for example if its database cannot be
-// opened, the provider itself answers the methods that must work.
+// A Provider gives the server the host that answers its calls. If there is no host, for example because its database
+// cannot be opened, the provider itself answers the methods that must work.
 type Provider interface {
-	// Current returns the host for one call. The caller must call release when the call has returned. Without a host,
-	// the error answers the call.
+	// Current returns the host for one call. When the call has returned, the caller must call release. If there is no
+	// host, the caller answers the call with the error.
 	Current(context.Context) (h Host, release func(), err error)
 
-	// Initialize may open a missing host first. The server fills in the same fields as for Host.Initialize.
+	// Initialize may first open a missing host. The server fills in the same fields as for Host.Initialize.
 	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails mid-pass.
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
@@ -31,13 +31,12 @@ type always struct{ Host }
 
 func (a always) Current(context.Context) (Host, func(), error) { return a.Host, func() {}, nil }
 
-// A Host implements the methods of the protocol. Methods of one session never run at the same time. A method's
-// context ends a little before its answer is due, so that the method can answer with a fallback. The Client argument
-// is the same value for all calls of a connection. If an error has a method `RPCCode() int`, the answer has this
-// code.
+// A Host implements the methods of the protocol. The server never runs two methods of one session at the same time. The
+// context of a method ends a little before its answer is due, so that the method can answer with a fallback. All calls
+// of a connection get the same Client. If an error has a method `RPCCode() int`, the answer has this code.
 type Host interface {
-	// Initialize opens a directory. The caller fills in Protocol, HostVersion and HostPID. Harness and Directory are
-	// empty for a client that only reads status.
+	// Initialize opens a directory. The server fills in Protocol, HostVersion and HostPID. If a client only reads
+	// status, Harness and Directory are empty.
 	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
@@ -47,18 +46,18 @@ type Host interface {
 	ToolExecute(context.Context, client.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 	CommandExecute(context.Context, client.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 
-	// Status reports on the store and the sessions. The caller fills in Version, Protocol, ProgramHash, PID,
-	// StartedAt, Bugs and Clients.
+	// Status describes the store and the sessions. The server fills in Version, Protocol, ProgramHash, PID, StartedAt,
+	// Bugs and Clients.
 	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, client.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
-	// Subscribe asks for calls of Client.SessionChanged: after each pass of a matching session, and when the pass's
-	// request is answered.
+	// After Subscribe, the host calls Client.SessionChanged after each pass of a matching session, and again when the
+	// pass's request is answered.
 	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
 	// Keep notes which pieces the user wants to keep.
 	Keep(context.Context, client.Client, schema.KeepParams) (schema.KeepResult, error)
 
-	// SessionExport returns what a replay of a trace needs besides the frames.
+	// SessionExport returns the state that a replay needs in addition to the frames of a trace.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
 	// Disconnected is the last call for a client.

@@ -10,12 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// JSON-RPC lets a client choose any number or string as an id. The jsonrpc2 library knows only strings and numbers
-// from 0 to 2^63-1: it answers -1 as 18446744073709551615, and closes the connection at 1.5. It gets any other id as
-// a string: foreignID and the id's JSON text, for example "\x00-1" for -1.
+// JSON-RPC lets a client choose any number or string as an id. The jsonrpc2 library supports only strings, and numbers
+// from 0 to 2^63-1: it answers -1 as 18446744073709551615, and closes the connection at 1.5. So this package gives the
+// library any other id as a string: foreignID and the id's JSON text, for example "\x00-1" for -1.
 const foreignID = "\x00"
 
-// An id that is neither a number nor a string is an error that wraps errMalformedFrame.
+// envelopeID returns the id for the library. Any type but number and string is an errMalformedFrame.
 func envelopeID(id json.Value) (json.Value, error) {
 	if isNull(id) {
 		return id, nil
@@ -29,8 +29,8 @@ func envelopeID(id json.Value) (json.Value, error) {
 	return json.Quote(foreignID + string(id)), nil
 }
 
-// isLibraryID reports whether the library keeps the id as it is. A client's string that begins like a foreign id is
-// false, so that the two cannot be confused.
+// isLibraryID reports whether the library can use the id unchanged. If a client's string begins with foreignID, the
+// result is false, so that encodeID does not change it into a number.
 func isLibraryID(id json.Value) bool {
 	if id[0] != '"' {
 		n, err := strconv.ParseInt(string(id), 10, 64)
@@ -40,7 +40,7 @@ func isLibraryID(id json.Value) bool {
 	return json.Unmarshal(id, &text) == nil && !strings.HasPrefix(text, foreignID)
 }
 
-// decodeID reads an id in params, for example of the call to be cancelled.
+// decodeID reads an id in params, for example the id of a call to be cancelled.
 func decodeID(id json.Value) (jsonrpc2.ID, error) {
 	var decoded jsonrpc2.ID
 	known, err := envelopeID(id)

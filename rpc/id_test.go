@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Once, the host answered -1 as 18446744073709551615, and closed the connection at 1.5.
+// Regression test (B9): the host answered -1 as 18446744073709551615, and closed the connection at 1.5.
 func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":%ID%,"method":"status","params":{}}`
 	for _, id := range []string{
@@ -40,7 +40,7 @@ func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	}
 }
 
-// The id of a call to be cancelled has the same forms.
+// A client may cancel a call with any id, for example -1.
 func TestB9CallWithANegativeIDCanBeCancelled(t *testing.T) {
 	began := make(chan struct{})
 	r := newRig(t, &scriptedHost{status: func(ctx context.Context) (st schema.StatusResult, err error) {

@@ -12,10 +12,10 @@ type laneKey struct {
 	session string
 }
 
-// lanes runs the calls of each session one after another. A call that misses its deadline is answered at once, but
-// keeps its lane until its handler returns, because the next call must not see half of its work.
+// lanes runs the calls of each session one after another. If a call misses its deadline, the client gets an answer at
+// once, but the next call waits until the handler has returned: it must not see half of the handler's work.
 type lanes struct {
-	// mu guards waiting and bytes.
+	// mu guards waiting.
 	mu      sync.Mutex
 	waiting map[laneKey][]*call // a key is in the map while its lane's goroutine runs
 
@@ -23,12 +23,12 @@ type lanes struct {
 }
 
 const (
-	// maxLaneCalls bounds the waiting calls of a session. Only the events of a harness arrive in bursts.
+	// maxLaneCalls limits the waiting calls of a session. Only events of a harness arrive in bursts.
 	maxLaneCalls = 1024
-	// maxRunning bounds how many sessions work at the same time. A pass uses a processor for milliseconds, and gives
-	// its place away while it waits for its harness.
+	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. A pass
+	// needs a processor only for milliseconds.
 	maxRunning = 64
-	// maxRunningOfClient also counts sessions that wait for their harness.
+	// maxRunningOfClient limits the calls of one client, including calls that wait for their harness.
 	maxRunningOfClient = 32
 )
 
@@ -36,9 +36,9 @@ func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit refuses a call if the lane is full. The caller answers a request with the refusal, and drops and logs a
-// notification. Memory is bounded where frames are read, see memory. The reader never waits for a lane, because the
-// next frame may be a $/cancelRequest.
+// submit queues a call, or refuses it if the lane is full. If it refuses a request, the caller sends the error as
+// answer. If it refuses a notification, the caller logs it. submit never waits, because the next frame may be a
+// $/cancelRequest. The memory of waiting calls is limited where frames are read; see memory.
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +61,8 @@ func (l *lanes) submit(key laneKey, c *call) error {
 // maxFreeWorkers bounds how many workers of one connection wait for a lane.
 const maxFreeWorkers = 4
 
-// work is a worker of a connection. It runs lanes, first the lane of key. A new goroutine would grow its stack in each
-// pass, and perf shows that this takes 5 % of the host's time.
+// work runs the lane of key, and then waits for another lane. Workers are reused, because a new goroutine would grow
+// its stack in each pass, and perf shows that this takes 5 % of the host's time.
 func (l *lanes) work(key laneKey, c *conn) {
 	for {
 		l.run(key)
@@ -79,14 +79,14 @@ func (l *lanes) work(key laneKey, c *conn) {
 	}
 }
 
-// run runs the calls of a lane until none waits. The connection of each call waits for its end.
+// run runs the calls of a lane until none is waiting.
 func (l *lanes) run(key laneKey) {
 	for c := l.next(key); c != nil; c = l.next(key) {
 		l.runOne(c)
 	}
 }
 
-// A call whose time is over needs no place, because it only has to return.
+// If the deadline of a call is over, the call runs without a token, because it returns at once.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()
@@ -106,7 +106,7 @@ func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	}
 }
 
-// Without a waiting call, next ends the lane and returns nil.
+// If no call is waiting, next ends the lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,12 +117,12 @@ func (l *lanes) next(key laneKey) *call {
 	}
 	c := queue[0]
 	queue[0] = nil
-	// The key of an empty slice shows that the lane's goroutine runs.
+	// next keeps the key of an empty queue, because the key shows that the lane has a worker.
 	l.waiting[key] = queue[1:]
 	return c
 }
 
-// A place is the right of a call to work. There are maxRunning places.
+// A place is one of the maxRunning tokens that let a call run.
 type place struct {
 	places chan struct{}
 
@@ -134,7 +134,7 @@ type place struct {
 
 type placeKey struct{}
 
-// The call cannot take its place again.
+// After leave, the call cannot take its place again.
 func (p *place) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,8 +150,8 @@ func (p *place) free() {
 	}
 }
 
-// While wait waits for the harness, another call may use the place of ctx's call. Otherwise a harness that does not
-// answer would take the places of all clients.
+// While wait waits for the harness, another call may use the place of ctx's call. If a call kept its place, a harness
+// that does not answer could block the calls of all clients.
 func whileWaiting(ctx context.Context, wait func() error) error {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.pause()

@@ -329,7 +329,7 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// F23: a question to a client that had left waited for its deadline, and failed as if the client had only been slow.
+// Regression test (F23): after a client had left, the host waited for its answer until the deadline.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})
@@ -357,7 +357,7 @@ func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 		go transform(t.Context(), c, "s", 0, "[]")
 		<-asked
 		start := time.Now()
-		// The client can still read, so the host's writes do not fail.
+		// The client closes only its output and can still read, so the host's writes do not fail.
 		if err := theirs.(*halfPipe).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

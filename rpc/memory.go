@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// maxFrameMemory bounds the frames of the host that are arriving, waiting or running.
+	// maxFrameMemory limits the bytes of all frames that are arriving, waiting or running.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory is one connection's part of maxFrameMemory: enough for the largest frame while it grows, and
-	// for smaller frames that wait.
+	// maxClientMemory limits the frames of one connection. It is enough for the largest frame while its buffer grows,
+	// and for smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
-	// maxNames bounds the names of all open directories in a status, which has to fit into one frame.
+	// maxNames limits the names of all open directories, in bytes. A status contains them, and must fit into one frame.
 	maxNames       = 2 << 20
 	maxClientNames = 256 << 10
 )
 
-// A memory counts bytes against a bound. A nil *memory has no bound.
+// A memory counts bytes and refuses bytes above a limit. A nil *memory has no limit.
 type memory struct {
 	of    string // what the bytes are, for example "the messages of this client"
 	limit int
-	sum   *memory // the sum over all connections, nil if this is the sum itself
+	sum   *memory // the sum over all connections; nil if this memory is the sum
 
 	mu   sync.Mutex
 	used int

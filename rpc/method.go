@@ -31,14 +31,14 @@ type method struct {
 
 type bound struct {
 	run func(context.Context, Provider, client.Client) (any, error)
-	// params is for methods whose parameters the connection has to read, such as initialize.
+	// params are the decoded parameters, for methods whose parameters the connection has to read, such as initialize.
 	params any
-	// With inLane, the call waits in the lane of session.
+	// If inLane is true, the call waits in the lane of session.
 	inLane  bool
 	session string
 }
 
-// $/cancelRequest and shutdown concern the connection and not the host, so they are not in the table.
+// The connection itself handles $/cancelRequest and shutdown, so they are not in the table.
 var methods = map[string]method{
 	// The next methods bypass the lanes.
 	schema.MethodInitialize:       bind(Provider.Initialize),
@@ -69,8 +69,8 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-// The connection completes the result of version, which needs no host. Even while the store hangs, a bridge can tell
-// which release is running.
+// version needs no host. So even if the store hangs, a bridge can find out which release is running. The connection
+// fills in the result.
 func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }
@@ -109,7 +109,7 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// lane returns the session of a call, in whose lane the call waits.
+// lane returns the session of a call. The call waits in the lane of this session.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),
@@ -137,7 +137,7 @@ func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	})
 }
 
-// The session's messages are the attachment of the frame. set puts them into the params.
+// withMessages is for frames whose attachment has the session's messages. set puts them into the params.
 func withMessages[P any](m method, set func(*P, json.Value)) method {
 	decode := m.decode
 	m.decode = func(raw json.Value, attachment []byte) (bound, error) {

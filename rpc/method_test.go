@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A method without an entry is unknown to the server, and one with other types would lose fields.
+// The server knows only the methods in its table. If an entry had other types, fields would be lost.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
 	for _, want := range schema.Methods {

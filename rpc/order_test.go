@@ -19,7 +19,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	done := make(chan struct{})
 	r := newRig(t, &scriptedHost{
 		event: func(_ context.Context, p schema.EventParams) {
-			got = append(got, string(p.Event)) // this needs no mutex, because the lane orders the appends, and -race checks that
+			got = append(got, string(p.Event)) // no mutex: the lane orders the appends, and -race checks that
 			if len(got) == n {
 				close(done)
 			}
@@ -213,7 +213,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
-	// This call waits in the same lane and is refused while the lane is full.
+	// While the lane is full, this call is refused.
 	for {
 		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {
@@ -226,7 +226,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 }
 
-// A client without a harness may act for the user in a session whose harness it names.
+// A client without a harness, for example a dashboard, may act for the user if it names the harness of the session.
 func TestWatcherActsForTheUser(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.connect(nil)

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// An outbox is the only writer of a connection. Queueing never waits: a peer that does not read must not block a
-// lane, which other connections share, or the reader, which receives cancellations.
+// An outbox is the only writer of a connection. put never waits. If a client does not read, it must not block a lane,
+// which other connections share, or the reader, which receives cancellations.
 type outbox struct {
 	w    io.Writer
 	fail func(error)   // called once, when a write has failed
-	all  *atomic.Int64 // bytes in the outboxes of all connections; nil does not count them
+	all  *atomic.Int64 // the bytes in the outboxes of all connections; nil means that nobody counts them
 
 	// mu guards queue, queued, closed and err. changed waits with mu.
 	mu      sync.Mutex
@@ -26,12 +26,12 @@ type outbox struct {
 	err     error
 }
 
-// Above this number of unread bytes, a connection is closed. With fewer, put accepts a message of any size.
+// If more bytes are queued, the next put fails. Below this limit, put accepts a message of any size.
 const maxOutboxBytes = 64 << 20
 
 const (
-	// If all peers together have more unread bytes than maxUnread, a peer with more than fairUnread loses its
-	// connection.
+	// If the outboxes of all clients together have more bytes than maxUnread, put fails for a client with more than
+	// fairUnread.
 	maxUnread  = 512 << 20
 	fairUnread = 1 << 20
 )
@@ -45,7 +45,7 @@ func newOutbox(w io.Writer, fail func(error)) *outbox {
 	return o
 }
 
-// put queues the parts in order. The caller must not change them afterwards.
+// put queues the parts in order. After put, the caller must not change them.
 func (o *outbox) put(parts ...[]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,7 +137,7 @@ func (o *outbox) flush(ctx context.Context) error {
 	return errors.Join(o.err, ctx.Err())
 }
 
-// close discards everything that is not written. A write in progress ends when w is closed.
+// close discards everything that is not yet written. A write in progress ends when w is closed.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Through a peer, the host asks the harness, for example to run an agent.
+// A peer is the harness's end of a connection. Through it, the host asks the harness, for example to run an agent.
 type peer struct{ conn *conn }
 
 var _ client.Client = (*peer)(nil)
@@ -24,7 +24,7 @@ const (
 	modelLimitsTimeout = 3 * time.Second
 	// quickTimeout is for calls that the shim answers at once.
 	quickTimeout = 3 * time.Second
-	// A subscriber with a longer backlog misses notifications until the next pass.
+	// If more bytes than this are queued for a subscriber, it misses notifications until the next pass.
 	maxSubscriberBacklogBytes = 1 << 20
 )
 
@@ -38,7 +38,7 @@ func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent has its own deadline, and the caller bounds the wait.
+// RunAgent adds no deadline: params has one, and the caller bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {
@@ -61,8 +61,8 @@ func (p *peer) SessionChanged(status []byte) {
 	}
 }
 
-// The body of a session/changed notification, before and after the status. With them, no subscriber's status has to be
-// encoded, or even copied.
+// A session/changed notification is changedBegin, the encoded status, and changedEnd. So the host encodes a status only
+// once for all subscribers, and does not copy it.
 const (
 	changedBegin = `{"jsonrpc":"2.0","method":"` + schema.MethodSessionChanged + `","params":`
 	changedEnd   = `}`
@@ -79,7 +79,7 @@ func (p *peer) call(ctx context.Context, timeout time.Duration, method string, p
 	return whileWaiting(ctx, func() error { return p.ask(ctx, method, params, result) })
 }
 
-// ask ends with the answer, with ctx, or with the shim's output.
+// ask ends when the shim answers, when ctx ends, or when the shim closes its output.
 func (p *peer) ask(ctx context.Context, method string, params, result any) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -97,8 +97,8 @@ func (p *peer) ask(ctx context.Context, method string, params, result any) error
 	return err
 }
 
-// request calls the other end and decodes the answer into result, unless result is nil. If ctx ends first, the call
-// is withdrawn. An error of the other end is an *Error.
+// request calls the other end and decodes the answer into result, if result is not nil. If ctx ends first, request
+// withdraws the call. An error of the other end is returned as an *Error.
 func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {

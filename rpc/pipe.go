@@ -2,7 +2,7 @@ package rpc
 
 import "io"
 
-// Unlike an end of net.Pipe, a halfPipe can close its output and still read.
+// A halfPipe is one end of a pipe. Unlike an end of net.Pipe, it can close its output and still read.
 type halfPipe struct {
 	*io.PipeReader
 	*io.PipeWriter

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An absentProvider counts the calls that have taken the host and not yet released it.
+// An absentProvider may have no host. held counts the calls that have taken the host and not yet released it.
 type absentProvider struct {
 	Provider
 	host atomic.Pointer[scriptedHost]

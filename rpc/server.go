@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Log   *slog.Logger // nil discards the log
 	Clock clock.Clock  // nil is the machine's clock
-	// Grace is how long calls in flight may go on when a connection or the server ends, 0 for 5 s.
+	// If a connection or the server ends, calls in flight may run on for the time Grace. 0 means 5 s.
 	Grace time.Duration
 }
 
@@ -65,8 +65,8 @@ func NewServer(p Provider, o Options) *Server {
 	}
 }
 
-// ServeConn serves one connection until the other end closes it or asks for shutdown, or until ctx ends. Calls in
-// flight have the grace period to finish. Their answers are written before rwc is closed.
+// ServeConn serves one connection. It returns if the other end closes the connection or asks for shutdown, or if ctx
+// ends. Calls in flight have the grace period to finish, and their answers are written before rwc is closed.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
 	defer s.remove(c)
@@ -80,11 +80,11 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	if st, ok := c.status(); ok && st.Harness != "" {
 		s.log.Info("client left", "client", st.Client, "pid", st.PID)
 	}
-	// Closing a blocking pipe does not interrupt a write, so the wait has a limit.
+	// Closing a blocking pipe does not interrupt a write, so ServeConn waits at most a second for the writer.
 	within(time.Second, written)
 }
 
-// A client that has sent a message may stay as long as it wants.
+// await waits until the connection must end. A client that has sent a message may stay as long as it wants.
 func (s *Server) await(ctx context.Context, c *conn) {
 	limit := silenceTimeout
 	if c.refusal != nil {
@@ -116,10 +116,10 @@ func (s *Server) await(ctx context.Context, c *conn) {
 	}
 }
 
-// The channel of StopRequested is closed when a client has asked the whole host to stop.
+// StopRequested returns a channel that is closed when a client has asked the whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
-// StopCause returns why a client has asked the host to stop, for the log. It is valid once the channel of
+// StopCause returns why a client has asked the host to stop, for the log. It may be called once the channel of
 // StopRequested is closed.
 func (s *Server) StopCause() string { return s.stopCause }
 
@@ -138,22 +138,22 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// Each harness process has one connection, and so has each `status --watch`. A program that opens connections in a
-// loop must not take all file descriptors of the host.
+// Each harness process has one connection, and each `status --watch` has one. A program that opens connections in a
+// loop must not use up the file descriptors of the host.
 const maxConns = 256
 
 // A refused connection stays open for this time, so that its client can read the reason.
 const refusalTimeout = 5 * time.Second
 
-// A client sends its first message at once, so a longer silent connection belongs to a program that hangs. The
-// timeout is longer than stallTimeout, which ends a connection within its first message, and logs why.
+// A client sends its first message at once. If it is silent for this time, its program hangs. The time is longer than
+// stallTimeout, which ends a connection within its first message, and logs why.
 const silenceTimeout = 2 * stallTimeout
 
-// If there are too many connections, one keeps its place for this time without an initialize. A client initializes at
-// once.
+// A client initializes at once. If there are too many connections, the server may close one that has not initialized
+// after this time.
 const initializeTimeout = 5 * time.Second
 
-// If there are too many connections, the oldest one that should have initialized ends, or c gets a refusal.
+// If there are too many connections, add closes the oldest one that should have initialized, or refuses c.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

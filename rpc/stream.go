@@ -19,10 +19,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A stream carries JSON-RPC messages in frames for the jsonrpc2 library. That library decodes a body about five
-// times, and changes member order, lone surrogates and HTML escapes. So it gets only an envelope without params and
-// result. Two hooks, which it calls when it reads and writes a message, put the payloads back. A connection over a
-// stream needs the options of (*stream).options.
+// A stream carries JSON-RPC messages in frames for the jsonrpc2 library. The library decodes a body about five times,
+// and changes member order, lone surrogates and HTML escapes. So the library gets only an envelope without params and
+// result. When it reads or writes a message, it calls a hook of the stream, which adds the params or the result again.
+// The connection must be created with (*stream).options.
 type stream struct {
 	rwc io.ReadWriteCloser
 	r   *bufio.Reader
@@ -33,18 +33,18 @@ type stream struct {
 
 	// memory bounds the frames that this end holds, or is nil.
 	memory *memory
-	// held is the memory of the last frame, until a call takes it over or the next frame is read. Only the reader
-	// goroutine uses it.
+	// held is the memory of the last frame. It is nil after a call has taken it over. When the next frame is read, held
+	// is released. Only the reader goroutine uses it.
 	held *reservation
 
-	// in passes a message from ReadObject to (*stream).received, on the connection's reader goroutine.
+	// The field in passes a message from ReadObject to (*stream).received, on the connection's reader goroutine.
 	in message
 	// sendReq and sendResp pass a message from (*stream).sending to WriteObject, under the connection's sending lock.
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended, if not nil, is closed at the end of input, and ReadObject then waits for Close. Otherwise jsonrpc2 would
-	// close the connection, and the answers to earlier requests would be lost.
+	// ended is nil, or is closed when the input ends. If it is not nil, ReadObject then waits for Close: if it returned
+	// io.EOF, jsonrpc2 would close the connection, and the answers to earlier requests would be lost.
 	ended chan struct{}
 
 	closed    chan struct{}
@@ -65,8 +65,8 @@ type message struct {
 	refused    error // see frame.refused
 }
 
-// The jsonrpc2 extra fields that carry payloads, and the refusal of an attachment, past the library. They are never
-// written to the pipe.
+// These extra fields of jsonrpc2 carry payloads, and the refusal of an attachment, from one end of the library to the
+// other. They are never written to the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"
@@ -86,12 +86,12 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 	return s
 }
 
-// stallTimeout is how long a connection may send no byte mid-frame, because an unfinished frame keeps its memory from
-// other clients. It is long, because a person may stop a harness for a moment (Ctrl-Z).
+// If a connection sends no byte for this time within a frame, it ends, because an unfinished frame uses memory that
+// other clients need. The time is long, because a person may stop a harness for a moment (Ctrl-Z).
 const stallTimeout = time.Minute
 
-// A stallGuard fails if no byte of an unfinished frame arrives for a while. A connection without deadlines, such as
-// stdin, is not guarded.
+// If no byte of an unfinished frame arrives for stallTimeout, Read of a stallGuard fails. If the connection supports no
+// deadlines, for example stdin, Read may wait for ever.
 type stallGuard struct {
 	from   io.Reader
 	within *bool // whether a part of a frame has been read
@@ -119,7 +119,7 @@ func (s *stream) readNext() (frame, error) {
 	return readFrame(s.r, s.held)
 }
 
-// A call may have taken the memory of the last frame over.
+// release frees the memory of the last frame. If a call has taken the memory over, release does nothing.
 func (s *stream) release() {
 	if s.held != nil {
 		s.held.release()
@@ -142,8 +142,8 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 	}
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection, and is logged unless it is a normal
-// end.
+// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection. If the error is not a normal end,
+// ReadObject logs it.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *stream) readObject(v any) error {
 			return fmt.Errorf("%w: body: %w", errMalformedFrame, err)
 		}
 		if m.Method == nil && isNull(m.ID) {
-			// The other end could not even read the id of the message.
+			// This error has no id, because the other end could not even read the id of the message.
 			s.log.Error("unaddressed error from the other end", "error", string(m.Error))
 			continue
 		}
@@ -226,7 +226,7 @@ func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// sending stores the message for WriteObject, whose argument has a private type that hides the message.
+// sending stores the message for WriteObject. The argument of WriteObject has a private type, which hides the message.
 func (s *stream) sending(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	s.sendReq, s.sendResp = req, resp
 }
@@ -307,7 +307,7 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// IsEnd reports whether err is a normal end of a connection, for example io.EOF.
+// IsEnd reports whether err means that a connection has ended normally, for example io.EOF.
 func IsEnd(err error) bool {
 	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -319,7 +319,7 @@ func IsEnd(err error) bool {
 
 func isNull(v json.Value) bool { return len(v) == 0 || string(v) == "null" }
 
-// libraryLog logs jsonrpc2's messages at debug level, because the host's say the same.
+// libraryLog logs the messages of jsonrpc2 only at debug level, because the host logs the same events itself.
 type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {

@@ -23,7 +23,7 @@ import (
 
 type Sender string
 
-// A frame from the recorder holds the host's state just before the next frame (see Recorder.ExportFrom).
+// A frame of the recorder contains the state of the host just before the next frame (see Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"
@@ -35,15 +35,15 @@ type TraceFrame struct {
 	At   int64      `json:"at"`
 	From Sender     `json:"from"`
 	Body json.Value `json:"body"`
-	// Attachment is absent for a frame without one.
+	// Attachment is absent if the frame has none.
 	Attachment json.Value `json:"attachment,omitzero"`
-	// Kept shortens a resync: its array begins with the first Kept messages of the session's array, and the
-	// attachment holds only the others.
+	// If a resync was recorded with Kept, its array begins with the first Kept messages of the session's last array,
+	// and the attachment has only the other messages.
 	Kept int `json:"kept,omitzero"`
 }
 
-// A Recorder writes each frame to a trace before the frame is passed on. So a frame that makes a program crash is the
-// last line.
+// A Recorder writes each frame to a trace before the frame is passed on. If a frame makes a program crash, the frame is
+// the last line of the trace.
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
@@ -59,17 +59,17 @@ type Recorder struct {
 	isEnded bool // whether the trace has ended, because a write failed or the trace is full
 }
 
-// These constants bound the traces on disk, because a user may forget that traces are on.
+// These limits bound the size of traces on disk, because a user may forget that traces are on.
 const (
-	// MaxRecordedBytes bounds a trace, so that a replay can read it. The longest recorded sessions, with 5,000
-	// messages, take a fifth.
+	// MaxRecordedBytes limits one trace, so that a replay can read it. The longest recorded sessions, with 5,000
+	// messages, need a fifth.
 	MaxRecordedBytes = maxTraceBytes / 4
-	// MaxTracesBytes bounds all traces of a directory: eight of the longest ones.
+	// MaxTracesBytes limits all traces of a directory together. Eight traces of the largest size fit.
 	MaxTracesBytes = 8 * MaxRecordedBytes
 )
 
 // NewRecorder starts a trace in dir, with the name <unix ms>-<pid>.jsonl. Only the user may read the file, because a
-// trace holds whole conversations.
+// trace contains whole conversations.
 func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -85,10 +85,10 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	return &Recorder{clock: c, log: log, file: file, limit: MaxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
 }
 
-// traceName matches the names of NewRecorder. Other files in the directory are the user's own.
+// traceName matches the names that NewRecorder gives. Other files in the directory belong to the user.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
-// The oldest traces go until the others take at most limit bytes.
+// removeOldTraces removes the oldest traces until the others have at most limit bytes.
 func removeOldTraces(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {
@@ -114,7 +114,7 @@ func removeOldTraces(dir string, limit int64) error {
 	return nil
 }
 
-// If the frame cannot be written, the trace ends with a warning and the connection goes on.
+// If record cannot write the frame, it ends the trace and logs a warning, but the connection goes on.
 func (r *Recorder) record(from Sender, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +140,8 @@ func (r *Recorder) record(from Sender, f frame) {
 	r.write(line)
 }
 
-// hasNoHarness reports whether a client only shows what the host says, for example the sidebar of OpenCode. Its trace
-// could not be replayed.
+// hasNoHarness reports whether a client only shows the status, for example the sidebar of OpenCode. Such a client sends
+// no requests of a session, so its trace could not be replayed.
 func hasNoHarness(initialize json.Value) bool {
 	var p schema.InitializeParams
 	return json.Unmarshal(initialize, &p) == nil && p.Harness == ""
@@ -161,7 +161,7 @@ func (r *Recorder) hasEnded() bool {
 	return r.isEnded
 }
 
-// If write fails, for example on a full disk, it ends the trace, and the user's passes go on. The caller holds mu.
+// If write fails, it ends the trace, but the connection goes on. The caller holds mu.
 func (r *Recorder) write(line TraceFrame) {
 	data, err := json.Marshal(line)
 	if err == nil && r.written+int64(len(data)) >= r.limit {
@@ -179,8 +179,8 @@ func (r *Recorder) write(line TraceFrame) {
 	r.written += int64(len(data)) + 1
 }
 
-// Forward copies one direction of a connection until its end, which is no error. A recorder, if any, gets every frame
-// first.
+// Forward copies one direction of a connection until its end. A normal end is not an error. If rec is not nil, Forward
+// records every frame before it copies the frame.
 func Forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 	err := forward(ctx, to, from, rec, sender)
 	if err != nil && IsEnd(err) {
@@ -210,7 +210,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 }
 
-// traced returns b as JSON, or as a JSON string if b is not valid.
+// If b is valid JSON, traced returns b. If not, traced returns b as a JSON string.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {
@@ -237,19 +237,19 @@ var (
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
-// These constants bound the memory of a reader: a trace may come from anybody, and one MB of gzip can hold a GB. The
-// recorded sessions shrink to a 17th.
+// These limits bound the memory of a reader: a trace may come from anybody, and one MB of gzip can contain a GB.
+// Compression makes the recorded sessions 17 times smaller.
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A frame holds no more than the pipe carries. A frame of the recorder holds a body of the host within its body.
+	// A frame of the recorder contains a body of the host inside its own body.
 	maxTracedBody = 2 * schema.MaxBodyBytes
-	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times its size.
+	// A compressed trace may have freeTraceBytes, or maxTraceRatio times its compressed size, whichever is more.
 	freeTraceBytes = 64 << 20
 	maxTraceRatio  = 100
 )
 
-// A boundedReader fails with ErrTraceTooLarge. packed counts the compressed bytes, and is nil for a plain trace.
+// Read fails with ErrTraceTooLarge if a trace is too large. packed is nil for a trace without compression.
 type boundedReader struct {
 	r      io.Reader
 	packed *countingReader
@@ -281,9 +281,9 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadTrace yields the frames of a plain or gzip trace in order, up to the first error. If the trace breaks off
-// within a line, because its program was killed, the error is io.ErrUnexpectedEOF. If the compressed file is cut off,
-// the error is ErrTruncated.
+// ReadTrace yields the frames of a plain or gzip trace in order, up to the first error. If the recording program was
+// killed while it wrote a line, the error is io.ErrUnexpectedEOF. If the compressed file is cut off, the error is
+// ErrTruncated.
 func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 	return func(yield func(TraceFrame, error) bool) {
 		packed := &countingReader{r: r}

@@ -150,7 +150,7 @@ func TestTraceKeepsInvalidJSON(t *testing.T) {
 	}
 }
 
-// A body is decoded several times.
+// An oversized body would need its memory several times, because a body is decoded several times.
 func TestTraceWithAnOversizedBodyIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -168,7 +168,7 @@ func TestForeignTraceIsRefused(t *testing.T) {
 	}
 }
 
-// The sidebar of OpenCode sends no request, so its trace could not be replayed.
+// The sidebar of OpenCode sends no requests of a session, so its trace could not be replayed.
 func TestViewIsNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, clock.NewManual(1), newRig(t, nil).server.log)

@@ -8,21 +8,21 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// recordedArrays holds the array of each session that a reader of the trace has. A resync is recorded as the
-// difference from that array. Otherwise 26 resyncs of a session of 50 MB would write 1.3 GB, too much for a replay.
+// recordedArrays has, for each session, the array that a reader of the trace knows. A resync is recorded as the
+// difference: in full, 26 resyncs of a session of 50 MB would write 1.3 GB, too much for a replay.
 type recordedArrays map[string]recordedArray
 
 type recordedArray struct {
 	held []digest
-	// pending is the id of the transform that waits for its answer, and next its array. Only the answer shows whether
-	// host and reader accept that array.
+	// pending is the id of a transform without an answer, and next is its array. Only the answer shows whether the host
+	// accepts the array.
 	pending string
 	next    []digest
 }
 
 type digest [sha256.Size]byte
 
-// record notes the array of a transform, and shortens the line of a resync.
+// record stores the array of a transform. It shortens the line of a resync.
 func (a recordedArrays) record(line *TraceFrame, m *message) {
 	var p schema.TransformParams
 	var messages []json.Value
@@ -59,7 +59,8 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// A reader skips a transform that the host answered with resync. After another error, the reader's array is unknown.
+// A reader of the trace skips a transform that was answered with resync. After any other error, the reader's array is
+// unknown.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

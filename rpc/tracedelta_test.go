@@ -66,7 +66,7 @@ const (
 	failed   = `"error":{"code":-32000,"message":"x"}`
 )
 
-// Once, 26 resyncs of one session wrote 1.3 GB, which a replay refused.
+// Regression test: 26 resyncs of one session wrote 1.3 GB, which a replay refused.
 func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	array := make([]json.Value, 100)
@@ -87,8 +87,8 @@ func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	}
 }
 
-// A reader gets each resync as the shim sent it, although it skips refused transforms, and forgets the array after an
-// error.
+// A reader gets each resync as the shim sent it. The reader skips refused transforms, and forgets the array after any
+// other error.
 func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	dir := t.TempDir()
 	at := int64(1_700_000_000_000)
@@ -173,7 +173,7 @@ func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	})
 }
 
-// A full trace, or one on a full disk, ends with a whole line, and the frames are still passed on.
+// If a trace or the disk is full, the trace ends with a whole line, and the frames are still passed on.
 func TestFullTraceEnds(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	rec.limit = 1000

@@ -10,15 +10,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The answers of the host also depend on the configuration, on its experience with models, and on the state of a
-// session that began earlier. So the recorder asks the host for all of this (session/export) over a separate
-// connection: before it passes on the first transform of a session, each resync, and the first transform after each
-// initialize.
+// The host's answers depend not only on the frames, but also on the configuration, on the experience with models, and
+// on the state of a session that began earlier. So the recorder asks the host for this state (session/export) over a
+// separate connection: before the first transform of a session, before each resync, and before the first transform
+// after each initialize.
 
 // A Dial opens another connection to the recorded host.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// The user's pass waits for the session's state, and the shim waits for the pass only a few seconds.
+// The user's pass waits for the export, and the shim waits for the pass only a few seconds.
 const exportTimeout = 2 * time.Second
 
 // ExportFrom makes the recorder ask the host for the state that the frames do not show. It must be called before the
@@ -33,7 +33,7 @@ type exportedState struct {
 	hasRows  map[string]bool // the sessions whose rows are in the trace
 }
 
-// RecordedExport is the body of a recorder's line. Error says why there is no result.
+// A RecordedExport is the body of a line that the recorder adds. If the host gave no result, Error says why.
 type RecordedExport struct {
 	Method string                     `json:"method"`
 	Params schema.SessionExportParams `json:"params"`
@@ -41,7 +41,7 @@ type RecordedExport struct {
 	Error  string                     `json:"error,omitzero"`
 }
 
-// export records the state that the answer to a transform depends on.
+// export records the state on which the answer to a transform depends.
 func (r *Recorder) export(ctx context.Context, f frame) {
 	if r.dial == nil || r.hasEnded() {
 		return
@@ -89,7 +89,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 		body.Error = err.Error()
 		r.log.Warn("the trace lacks the state of a session", "session", p.Session, "cause", err)
 	} else {
-		if r.known.hasRows[p.Session] { // a replay takes the rows of a session only once, before its first pass
+		if r.known.hasRows[p.Session] { // a replay imports the rows of a session only once
 			result.Tables = nil
 		}
 		r.known.hasRows[p.Session] = true
@@ -103,7 +103,7 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 	r.record(FromRecorder, frame{body: raw})
 }
 
-// Questions are rare, so each has its connection.
+// ask is called rarely, so each call opens a connection of its own.
 func (r *Recorder) ask(ctx context.Context, p schema.SessionExportParams) (result schema.SessionExport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

@@ -6,7 +6,7 @@ import "runtime/debug"
 // github.com/magicctx/magicctx-host/rpc.Version=1.2.3".
 var Version string
 
-// The linker cannot set a variable whose initialiser is a function call.
+// The linker can set Version only if its declaration does not call a function.
 func init() {
 	if Version == "" {
 		Version = buildVersion()

@@ -61,8 +61,7 @@ type AgentFailure struct {
 	Error json.Value `json:"error,omitzero"`
 }
 
-// AgentAbortParams ends a run of agent/run. That call is then answered with the
-// usage so far.
+// AgentAbortParams ends a run. The shim then answers agent/run with the usage so far.
 type AgentAbortParams struct {
 	Directory string `json:"directory"`
 	Run       string `json:"run"`

@@ -8,9 +8,8 @@ type ModelLimitsParams struct {
 
 // ModelLimits is the harness's catalogue entry of a model. Zero means unknown.
 type ModelLimits struct {
-	// ContextTokens is the model's window, for example 200000. InputTokens is
-	// the prompt limit, if the provider enforces one beside the window.
-	// OutputTokens is the longest answer.
+	// ContextTokens is the model's window, for example 200000. InputTokens is the prompt limit, if the provider
+	// enforces a limit below the window. OutputTokens is the longest answer.
 	ContextTokens int `json:"contextTokens,omitzero"`
 	InputTokens   int `json:"inputTokens,omitzero"`
 	OutputTokens  int `json:"outputTokens,omitzero"`

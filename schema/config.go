@@ -35,11 +35,11 @@ type Config struct {
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// AutoUpdate allows the harness to install newer versions. User file only.
 	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never" effect:"none"`
-	// TrustedProjects lists directories whose project file may set every key that is not for the user file only: for example
-	// define commands and choose models. "~/" is the home directory. User file only.
+	// TrustedProjects lists directories. The project file of a listed directory may set every key that is not for the
+	// user file only, for example define commands and choose models. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
-	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no reminders.
+	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without the tool, there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
 	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with
 	// s, m or h, or milliseconds without a unit. "auto" starts from the provider's documentation, and corrects
@@ -50,13 +50,15 @@ type Config struct {
 	// than 272,000 tokens costs twice as much. "none" means one price for all sizes. "auto" uses the known value
 	// for the model.
 	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2,example=auto,example=none" project:"trusted"`
-	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
-	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
+	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model.
+	// "auto" decides by the model's id. With "on", a request omits thinking if anything before the thinking has
+	// changed. With "off", thinking stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto,example=on,example=off" project:"trusted"`
-	// ExecuteThresholdPercentage is the share of the window, in percent, from which magicctx may free space, for all models or by model: the high mark.
+	// ExecuteThresholdPercentage is the high mark: the share of the window, in percent, from which magicctx may free
+	// space, for all models or by model.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
-	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
-	// % of the window.
+	// ExecuteThresholdTokens is the high mark in tokens, by model. If the window is known, it overrides the percentage,
+	// but is never above 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
 	// prices and growth.
@@ -64,11 +66,11 @@ type Config struct {
 	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content when that saves money, long before
 	// the window is full. "balanced" keeps more of the recent session word for word. With "generous", saving money is no reason to remove anything.
 	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
-	// AutoDrop configures which content is dropped without a request by the model. Such content is dropped only on
-	// requests that lose the provider's cache anyway.
+	// AutoDrop configures which content is dropped although the model has not asked for it. Such content is dropped
+	// only on requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive.
-	// If the next prompt may not fit, even tool output among them is dropped.
+	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If
+	// the next prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
@@ -102,26 +104,29 @@ type Config struct {
 	Embedding Embedding `json:"embedding" project:"never"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
-	// Historian is the hidden agent that summarises history. It runs unless disabled.
+	// Historian is the hidden agent that summarises history. It is on by default.
 	Historian Historian `json:"historian"`
 	// Budget bounds what the hidden agents may cost.
 	Budget Budget `json:"budget"`
-	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). Without this block it is disabled.
+	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). If this block is
+	// missing, the dreamer is disabled.
 	Dreamer Dreamer `json:"dreamer"`
-	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses what your next message gets. Without this block it is disabled.
+	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses which findings your next
+	// message gets. If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
-	// Command defines additional commands by name, over the built-in ones (OpenCode only).
+	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS bounds the work before a request for which the shim sends everything, in milliseconds.
+	// ResyncTimeoutMS bounds the work before a request for which the shim sends the whole session, in milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
-	// IdleExitMinutes is how long the host outlives its last client. User file only.
+	// IdleExitMinutes is the time after which a host without clients ends. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
 }
 
-// AutoDrop configures which content is dropped or shortened without a request by the model. It never causes the loss of a cached prefix.
+// AutoDrop configures which content is dropped or shortened although the model has not asked for it. No such drop
+// causes the loss of a cached prefix.
 type AutoDrop struct {
 	// Duplicates drops all but the newest of several identical calls of tools
 	// that only read.
@@ -137,12 +142,12 @@ type AutoDrop struct {
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
 	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
-	// ProtectedTools are names or patterns (*, ?, {a,b}) of tools whose calls these three rules leave alone. The first 64 patterns count; a pattern has at
-	// most 256 bytes and 32 alternatives.
+	// ProtectedTools are names or patterns (*, ?, {a,b}) of tools whose calls these three rules leave alone. Only the
+	// first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
-	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave alone. The rules that drop tool output under pressure respect
-	// them too, until the next prompt may not fit. A pattern is matched against the path as the tool got it, and against the path relative to the
-	// project.
+	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave
+	// alone. While the next prompt fits, the rules that drop tool output under pressure leave these calls alone, too. A
+	// pattern is matched against the path as the tool got it, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
 
@@ -151,7 +156,8 @@ type ProjectDocs struct {
 	// Enabled shows the model ARCHITECTURE.md and STRUCTURE.md of the project's directory, in front of the
 	// summaries. A change of this key takes effect when the prompt's summaries are next written anew.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// BudgetPercentage is the size that these documents may have together, as a share of the history's budget, in percent. A longer document is only named.
+	// BudgetPercentage is the size that these documents may have together, as a share of the history's budget, in
+	// percent. Of a longer document, the prompt has only the name.
 	BudgetPercentage float64 `json:"budget_percentage" jsonschema:"default=50,minimum=1,maximum=50" project:"less"`
 }
 
@@ -211,7 +217,7 @@ type Embedding struct {
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"example=http://localhost:11434/v1"`
 	// APIKey authorises requests: the key, "{env:NAME}" or "{file:PATH}".
 	APIKey string `json:"api_key,omitempty" jsonschema:"example={env:OPENAI_API_KEY}"`
-	// InputType is passed to the service. Vectors made with different input types count as different.
+	// InputType is passed to the service. If it changes, all vectors are made again.
 	InputType string `json:"input_type,omitempty"`
 	// Truncate is passed to the service.
 	Truncate string `json:"truncate,omitempty"`
@@ -285,9 +291,9 @@ type Agent struct {
 	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"trusted" effect:"none"`
 	// TopP is the nucleus sampling mass.
 	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"trusted" effect:"none"`
-	// MaxTokens bounds the answer, in tokens; 0 leaves it to the harness.
+	// MaxTokens bounds the answer, in tokens; 0 means the harness's bound.
 	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0" project:"trusted" effect:"none"`
-	// MaxSteps bounds the tool steps of a run; 0 keeps the agent's own cap.
+	// MaxSteps bounds the tool steps of a run; 0 means the agent's own bound.
 	MaxSteps int `json:"maxSteps" jsonschema:"minimum=0" project:"trusted" effect:"none"`
 	// Prompt replaces the agent's prompt. User file only.
 	Prompt string `json:"prompt,omitempty" project:"never" effect:"none"`
@@ -327,14 +333,14 @@ type Historian struct {
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`
 }
 
-// Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if even its
-// worst case fits. A model without a known price counts as the most expensive model that has one.
+// Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if its
+// highest possible cost fits. A model without a known price is assumed to cost as much as the most expensive known one.
 type Budget struct {
 	// Money is the greatest budget of all agents in a project on one day, in $. With 0, no agent asks a model.
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the tokens of all questions and answers together.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
-	// Historian bounds the historian. It has a budget of its own, because without summaries a session forgets.
+	// Historian bounds the historian. Its budget is separate, because without summaries a session forgets.
 	Historian HistorianBudget `json:"historian"`
 	// Others bounds all other agents together.
 	Others OthersBudget `json:"others"`
@@ -355,7 +361,7 @@ type HistorianBudget struct {
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the day's budget, in percent of the same average cost.
+	// Percent is the day's budget, in percent of the same average cost as for the historian.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
@@ -368,9 +374,11 @@ type OthersBudget struct {
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
-	// Schedule is the time of day at which runs may begin, in local time. Without a block dreamer in your file, there are no runs. Empty: only on request, or after idle_minutes.
+	// Schedule is the time of day at which runs may begin, in local time. If your file has no block dreamer, there are
+	// no runs. If the schedule is empty, runs begin only on request, or after idle_minutes.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin when no harness has sent a prompt for this many minutes, on mains power. 0: never.
+	// IdleMinutes lets a run begin if no harness has sent a prompt for this many minutes, on mains power. 0 means
+	// never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
@@ -390,7 +398,7 @@ type Dreamer struct {
 type UserMemories struct {
 	// Enabled is your consent: the historian may note what it observes about you. User file only.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
-	// PromotionThreshold is the number of different sessions whose observations make a memory.
+	// PromotionThreshold is the number of sessions that must make the same observation before it becomes a memory.
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 

@@ -2,10 +2,9 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// SessionExportParams asks for all state that decides the answer to the next
-// transform of a session, except the transform itself. The recorder of a trace
-// asks for it before the session's first transform. The messages of that
-// transform, a JSON array, are the attachment of the frame.
+// SessionExportParams asks for all state of the host on which the answer to a session's next transform depends. The
+// recorder of a trace sends it before the session's first transform. The attachment of the frame is the message array
+// of that transform.
 type SessionExportParams struct {
 	Harness   Harness `json:"harness"`
 	Session   string  `json:"session"`
@@ -13,8 +12,8 @@ type SessionExportParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Original is the session from which the harness has copied this one, if the harness says so. The host exports the
-	// original as well. If it is empty, the host looks for an original whose messages equal the attachment.
+	// Original is the session from which the harness has copied this one, if the harness reports it. The host exports
+	// the original, too. If Original is empty, the host looks for an original whose messages equal the attachment.
 	Original string `json:"original,omitzero"`
 	// Messages is the attachment.
 	Messages json.Value `json:"-"`

@@ -56,9 +56,8 @@ func TestGoldenOfEachMethod(t *testing.T) {
 	}
 }
 
-// roundTrip decodes value into a Go value of type typ and encodes it again.
-// This loses a member that the type does not have. missingMembers finds a
-// member that the golden lacks.
+// roundTrip decodes value into a Go value of type typ and encodes it again. A member that the type does not have is
+// lost, and the test fails. missingMembers finds a member that the golden lacks.
 func roundTrip(t *testing.T, name string, typ reflect.Type, value json.Value) {
 	t.Helper()
 	decoded := reflect.New(typ)

@@ -1,8 +1,8 @@
 package schema
 
-// A Panel is a session's status for the harness's own screen. All harnesses show the same texts. They fit for a
-// terminal: each is one line without control characters. The panel stays on the screen while nothing happens, so it
-// names times of the day and no ages.
+// A Panel is a session's status for the harness's own screen. All harnesses show the same texts. Each text is one line
+// without control characters, so that a terminal can show it. The panel is not drawn again while nothing happens, so
+// its texts have times of the day ("14:32") and no ages ("5 minutes ago").
 type Panel struct {
 	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50 …
 	// /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
@@ -12,8 +12,8 @@ type Panel struct {
 	Size string `json:"size"`
 	// Parts are the sources of the prompt that are not empty, in the order of the bar.
 	Parts []PanelPart `json:"parts"`
-	// Window is the size in tokens that the whole bar stands for. Bust is the size from which a bust may come, 0 if
-	// it is unknown.
+	// Window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from which a
+	// pass may bust, or 0 if it is unknown.
 	Window int64 `json:"window"`
 	Bust   int64 `json:"bust,omitzero"`
 	// Facts are in the order in which they are shown.
@@ -36,7 +36,7 @@ type PanelPart struct {
 type PanelFact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
-	// Tone is "alarm" for a fault, "notice" for a problem that magicctx works with, and "work" while something is
+	// Tone is "alarm" for a fault, "notice" for a problem despite which magicctx works, and "work" while something is
 	// under way.
 	Tone string `json:"tone,omitzero" jsonschema:"enum=alarm,enum=notice,enum=work"`
 }

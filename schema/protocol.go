@@ -2,12 +2,10 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// These are the numbers of the protocol version. A host serves every client of
-// its major version. A new minor version only adds optional fields and methods.
-// No code compares the minor version: to find out whether the other end has a
-// method, a shim looks into InitializeResult.Hooks, and either end can go on
-// without the method. After the first release, each release with additions
-// raises it once.
+// These are the numbers of the protocol version. A host serves every client of its major version. A new minor version
+// only adds optional fields and methods. No code compares minor versions: a shim finds the host's methods in
+// InitializeResult.Hooks, and both ends can work without a new method. After the first release, each release with
+// additions raises ProtocolMinor by one.
 const (
 	ProtocolMajor = 1
 	ProtocolMinor = 0
@@ -15,9 +13,8 @@ const (
 
 // Both ends must agree on these limits.
 const (
-	// MaxBodyBytes bounds the JSON-RPC body of a frame. Message arrays travel
-	// as the attachment of a frame instead, because the JSON-RPC library
-	// decodes a body about five times.
+	// MaxBodyBytes bounds the JSON-RPC body of a frame. A message array is not in the body but in the attachment,
+	// because the JSON-RPC library decodes a body about five times.
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
@@ -30,8 +27,8 @@ const (
 
 // Error codes in addition to those of JSON-RPC 2.0.
 const (
-	// CodeResync answers a transform if the host does not have its base. The
-	// shim then sends the whole array.
+	// CodeResync answers a transform if the host does not have the array of its Base. The shim then sends the whole
+	// array.
 	CodeResync = -32010
 	// CodeDisabled answers every session method while the host must not work,
 	// for example because it cannot store anything. The message gives the
@@ -45,8 +42,8 @@ const (
 	CodeTimeout = -32013
 	// CodeBusy answers a request if too many calls already wait or run.
 	CodeBusy = -32014
-	// CodeStopping answers a request that arrived while the host was stopping, or
-	// that the host's end has interrupted. The next host can answer it.
+	// CodeStopping answers a request that arrived while the host was stopping, or that was interrupted because the host
+	// stopped. The next host can answer it.
 	CodeStopping = -32015
 	// CodeCancelled answers a request that $/cancelRequest withdrew. The number
 	// is LSP's.
@@ -65,7 +62,6 @@ const (
 	HarnessPi        Harness = "pi"
 )
 
-// Harnesses are all harnesses.
 var Harnesses = []Harness{HarnessOpenCode, HarnessOpenCode2, HarnessPi}
 
 // Program returns the harness whose program, plugin and configuration files h uses:
@@ -83,9 +79,8 @@ type Version struct {
 	Minor int `json:"minor"`
 }
 
-// InitializeParams opens a directory on a connection. A harness process has one
-// connection, and initializes it once for each of its plugin instances. The
-// first call fixes the protocol version and the harness of the connection.
+// InitializeParams opens a directory on a connection. A harness process has one connection, and sends initialize once
+// for each of its plugin instances. The first call fixes the protocol version and the harness of the connection.
 type InitializeParams struct {
 	Protocol Version `json:"protocol"`
 	// Client and ClientVersion name the program at the other end in messages to
@@ -120,9 +115,8 @@ type InitializeResult struct {
 	Enabled bool `json:"enabled"`
 	// Reason says why Enabled is false, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`
-	// Trouble means that Reason is a fault that may pass, and not a setting
-	// that somebody chose. The shim then tells the user, and initializes again
-	// before the next pass.
+	// Trouble means that Reason is a temporary fault, and not a setting that somebody chose. The shim then tells the
+	// user, and initializes again before the next pass.
 	Trouble bool `json:"trouble,omitzero"`
 	// Warnings are problems in the configuration, each a sentence for the user.
 	Warnings []string `json:"warnings,omitzero"`
@@ -171,28 +165,23 @@ type AgentDefinition struct {
 type TransformParams struct {
 	Session   string `json:"session"`
 	Directory string `json:"directory"`
-	// Parent is the session that spawned this one. It is empty for a primary
-	// session.
+	// Parent is the session that spawned this one. For a primary session, it is empty.
 	Parent string `json:"parent,omitzero"`
-	// Original is the session from which the harness has copied this one, if the harness says so.
+	// Original is the session from which the harness has copied this one, if the harness reports it.
 	Original string `json:"original,omitzero"`
-	// Base is the revision of which the first Keep messages are unchanged. Base
-	// 0 asks for a resync: Keep is then 0, and the attachment is the whole
-	// array.
+	// Base is the revision of an earlier array, whose first Keep messages are unchanged. If Base is 0, the call is a
+	// resync: Keep is 0, and the attachment is the whole array.
 	Base uint64 `json:"base"`
 	Keep int    `json:"keep"`
-	// Sent is the Wire of the answer with which the session's last request
-	// left. It is absent if no request has left yet. It is also absent if the
-	// last request left with the mutation of an older answer, unmodified, or
-	// with a system prompt that is not the host's.
+	// Sent is the WireMutation.Wire of the session's last request. It is absent if there was no request yet, or if the
+	// last request had the wire of an older answer, no wire of the host, or another system prompt than the host's.
 	Sent string `json:"sent,omitzero"`
 	// Model is the model that the request goes to. It is absent if the harness's
 	// user messages name their model.
 	Model *Model `json:"model,omitzero"`
-	// Typed holds the lines that the user typed and that the harness replaced by
-	// the templates of commands, for example "/review main". Their keys are the ids
-	// of the messages. Once a pass with a line has been answered, the line is not
-	// sent again.
+	// Typed maps message ids to lines that the user typed, for example "/review main", if the harness has replaced a
+	// line by the template of a command. After the host has answered a pass with a line, the shim does not send the
+	// line again.
 	Typed map[string]string `json:"typed,omitempty"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
@@ -234,9 +223,8 @@ type WireMutation struct {
 	Edits map[string]Patch `json:"edits"`
 	// Cleared lists the ids of messages whose patch must be removed.
 	Cleared []string `json:"cleared,omitzero"`
-	// Wire is an opaque token for the wire of this pass together with its
-	// system prompt. Once a request has left with this wire, the shim returns
-	// the token as TransformParams.Sent.
+	// Wire is an opaque token for the wire of this pass together with its system prompt. After a request with this
+	// wire, the shim sends the token as TransformParams.Sent.
 	Wire string `json:"wire,omitzero"`
 }
 
@@ -248,10 +236,9 @@ type Patch []PatchOp
 type PatchOp struct {
 	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend,enum=append"`
 	Path string `json:"path"`
-	// Value is the new value. For prepend it is a string that goes before the
-	// string at Path, and for append one that goes after it. Without these two,
-	// a resync would have to send back every tool output only to add a tag or a
-	// note to it.
+	// Value is the new value. For prepend it is a string that goes before the string at Path, and for append one that
+	// goes after it. With replace alone, a resync would have to send back every tool output only to add a tag or a note
+	// to it.
 	Value json.Value `json:"value,omitzero"`
 }
 
@@ -281,8 +268,8 @@ type EventParams struct {
 	Session   string     `json:"session,omitzero"`
 	Directory string     `json:"directory"`
 	Event     json.Value `json:"event"`
-	// Sent is the same as in TransformParams. It comes with the event that ends
-	// an answer, because the harness may be restarted before the next pass.
+	// Sent is the same as in TransformParams. The event that ends an answer has it, because the harness may be
+	// restarted before the next pass.
 	Sent string `json:"sent,omitzero"`
 }
 
@@ -291,8 +278,8 @@ type EventParams struct {
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
-	// Message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's request left,
-	// as in TransformParams.
+	// Message is the id of the answer that the text belongs to. Sent is the Wire of the answer's request, as in
+	// TransformParams.
 	Message string `json:"message,omitzero"`
 	Sent    string `json:"sent,omitzero"`
 }
@@ -320,8 +307,8 @@ type ToolExecuteResult struct {
 
 // CommandExecuteParams runs one of the host's slash commands.
 type CommandExecuteParams struct {
-	// Harness names the session's harness, for a client that belongs to no harness, for example a plugin's half in a
-	// terminal. A shim of the session's harness must then be connected, with the directory open.
+	// Harness names the session's harness. Only a client that belongs to no harness sets it, for example the part of a
+	// plugin in a terminal. A shim of that harness must then be connected, with the directory open.
 	Harness   Harness `json:"harness,omitzero"`
 	Session   string  `json:"session"`
 	Directory string  `json:"directory"`
@@ -334,15 +321,14 @@ type CommandExecuteResult struct {
 	Title   string `json:"title,omitzero"`
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
-	// Stays means that the user needs time to read the message. So the shim shows
-	// it in a place where it does not disappear by itself. The shim never sends
-	// it to the model.
+	// Stays means that the user needs time to read the message. The shim shows it in a place where it does not
+	// disappear by itself, and never sends it to the model.
 	Stays bool `json:"stays,omitzero"`
-	// Page is the message for a harness with dialogs, in which the user chooses how to go on.
+	// Page is the message for a harness that can show dialogs. In the dialog, the user chooses how to go on.
 	Page *Page `json:"page,omitzero"`
 }
 
-// A Page is a text with choices. It has no choices if the user can do nothing further.
+// A Page is a text with choices. If the user can do nothing further, it has no choices.
 type Page struct {
 	Text    string   `json:"text"`
 	Choices []Choice `json:"choices"`
@@ -356,9 +342,10 @@ type Choice struct {
 	About     string `json:"about,omitzero"`
 	Command   string `json:"command"`
 	Arguments string `json:"arguments,omitzero"`
-	// Confirm says what the command does. The harness asks before it runs such a command.
+	// Confirm says what the command does. If it is set, the harness asks the user before it runs the command.
 	Confirm string `json:"confirm,omitzero"`
-	// Ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the answer.
+	// Ask is a question to the user. The harness adds the answer to the arguments. Value is the initial text of the
+	// answer.
 	Ask   string `json:"ask,omitzero"`
 	Value string `json:"value,omitzero"`
 }

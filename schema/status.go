@@ -3,9 +3,8 @@ package schema
 // VersionParams asks which release is running.
 type VersionParams struct{}
 
-// VersionResult says which release is running. Unlike a status, a host can
-// answer it in every state: with a store that hangs, and with any number of
-// sessions.
+// VersionResult says which release is running. A host can always send it, even if its store hangs, and with any number
+// of sessions. A status depends on both.
 type VersionResult struct {
 	Version  string  `json:"version"`
 	Protocol Version `json:"protocol"`
@@ -56,7 +55,7 @@ type StatusResult struct {
 // EmbeddingStatus says how many texts of the index have vectors.
 type EmbeddingStatus struct {
 	Model string `json:"model,omitzero"`
-	// Texts have vectors of this model, and Waiting will get them.
+	// Texts counts the texts that have vectors of this model, and Waiting those that will get vectors.
 	Texts   int `json:"texts"`
 	Waiting int `json:"waiting,omitzero"`
 	// Problem is the reason why there are no vectors.
@@ -68,7 +67,7 @@ type Saving struct {
 	// Money is the estimated difference to the same requests with nothing
 	// dropped. It is negative while a bust has not paid off yet.
 	Money float64 `json:"money"`
-	// Historian is the cost of the historian's runs, which Money has subtracted.
+	// Historian is the cost of the historian's runs. It is already subtracted from Money.
 	Historian float64 `json:"historian,omitzero"`
 	// Early is the part of Money that comes from content removed before the prompt
 	// was large, because of the setting spending. The historian's cost is not
@@ -103,12 +102,10 @@ type Recalled struct {
 
 // Warning is a problem that a person should look at.
 type Warning struct {
-	// Source says where the problem is: "store" means that the store cannot be
-	// written; "recovery", that a database was damaged and replaced; "bug", our
-	// own program; "program", that the host is another program than the one that
-	// asked; "history", that the history of a session of Directory is not
-	// summarised; "markers", that a compaction marker could not be changed;
-	// "config", a mistake in the configuration of Directory.
+	// Source says where the problem is. "store": the store cannot be written. "recovery": a database was damaged and
+	// replaced. "bug": a bug of magicctx. "program": the host is another program than the one that asked. "history":
+	// the history of a session of Directory is not summarised. "markers": a compaction marker could not be changed.
+	// "config": a mistake in the configuration of Directory.
 	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=markers,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
@@ -123,8 +120,8 @@ type ClientStatus struct {
 	Directories []string `json:"directories"`
 }
 
-// HarnessClients returns the number of clients that belong to a harness. A `magicctx-host status` that asks is
-// a client, too, and does not count.
+// HarnessClients returns the number of clients that belong to a harness. A client without a harness does not count, for
+// example the `magicctx-host status` that asks.
 func (s StatusResult) HarnessClients() (n int) {
 	for _, c := range s.Clients {
 		if c.Harness != "" {
@@ -173,8 +170,8 @@ type SessionStatus struct {
 	// ContextTokens is our current estimate of the model's prompt limit. 0
 	// means unknown.
 	ContextTokens int `json:"contextTokens"`
-	// LimitSource is the source of ContextTokens, for example "catalogue".
-	// LimitAt is the time at which we learned it from a prompt, in Unix ms, or 0.
+	// LimitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time of the prompt that
+	// showed the limit, in Unix ms, or 0.
 	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
 	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.
@@ -228,9 +225,8 @@ type SessionStatus struct {
 	// Recalled counts the lines that told the model what earlier messages know.
 	// It is absent if there were none.
 	Recalled *Recalled `json:"recalled,omitzero"`
-	// Removals says how much each rule has removed from the prompt, and how much of
-	// that the model soon read again. RereadCost is the price of reading it again, or 0
-	// if the harness names no price.
+	// Removals says how much each rule has removed from the prompt, and how much of it the model soon read again.
+	// RereadCost is the price of reading it again. It is 0 if the harness names no price.
 	Removals   []Removal `json:"removals,omitempty"`
 	RereadCost float64   `json:"rereadCost,omitzero"`
 	// DroppedUnits lists the dropped units, newest decision first. Only an
@@ -250,8 +246,8 @@ type SessionStatus struct {
 	// caches, for example "anthropic-1h".
 	CacheLifeMS int64  `json:"cacheLifeMs,omitzero"`
 	CacheRoute  string `json:"cacheRoute,omitzero"`
-	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it
-	// for a person, for example "Anthropic's default".
+	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
+	// "Anthropic's default".
 	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
 	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
 	// Head describes the messages in front of the tail. It is absent while the
@@ -297,12 +293,12 @@ func SumOf(all []Removal) (sum Removal) {
 
 // NextBust describes the next bust under pressure, in tokens.
 type NextBust struct {
-	// IsAsked means that the user has asked for a bust, for example with
-	// /ctx-flush. The next pass makes it if there is something to free.
+	// IsAsked means that the user has asked for a bust, for example with /ctx-flush. If there is something to free, the
+	// next pass makes the bust.
 	IsAsked bool `json:"isAsked,omitzero"`
-	// Waits means that the newest pass has weighed the bust, and that it does not
-	// pay off yet. Then Freed, Resent and Cost are that pass's figures. Otherwise
-	// they are bounds: a bust frees at most Freed, and sends at least Resent again.
+	// Waits means that the newest pass has estimated the bust, and that the bust does not pay off yet. If Waits is
+	// true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most Freed, and
+	// sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
 	// At is the prompt size from which a pass may bust: the high mark. Down is
 	// the lowest size to which the pass then reduces the prompt: the low mark.
@@ -322,17 +318,15 @@ type NextBust struct {
 type LastBust struct {
 	Pass int   `json:"pass"`
 	At   int64 `json:"at"`
-	// Cause is the reason for the bust, for example "pressure". Words names it for a person,
-	// for example "getting full".
+	// Cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
+	// "getting full".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// Removed and Resent are 0 for a bust that removed nothing, for example one
-	// that the harness has caused.
+	// If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
-	// Cost is the extra price of writing Resent instead of reading it, in $. It
-	// is absent if the harness names no price for the model, and if the prefix
-	// was gone before the bust.
+	// Cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names no price
+	// for the model, or if the prefix was gone before the bust.
 	Cost *float64 `json:"cost,omitzero"`
 }
 
@@ -343,15 +337,14 @@ type DroppedUnit struct {
 	Kind string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
 	// Tool is the tool whose call was dropped.
 	Tool string `json:"tool,omitzero"`
-	// About is the path or the argument of a call, the name of a file, or the
-	// first words of a text. It is empty if the host does not hold the
-	// session's messages at the moment.
+	// About is the path or the argument of a call, the name of a file, or the first words of a text. If the host does
+	// not have the session's messages at the moment, About is empty.
 	About  string `json:"about,omitzero"`
 	Tokens int    `json:"tokens"`
 	// Partly means that the call without its result is still sent.
 	Partly bool `json:"partly,omitzero"`
-	// Pass is the pass that dropped the unit. At and Cause are the time and the
-	// cause of that pass, absent if the journal no longer has it.
+	// Pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the journal no
+	// longer has the pass, they are absent.
 	Pass  int    `json:"pass"`
 	At    int64  `json:"at,omitzero"`
 	Cause string `json:"cause,omitzero"`
@@ -360,23 +353,21 @@ type DroppedUnit struct {
 	Rule string `json:"rule,omitzero"`
 }
 
-// KeptUnit is a piece of the conversation that the user keeps: no rule and no
-// ctx_reduce takes it. Only two events end that: a summary replaces the piece's
-// message, or the prompt would not fit without taking the piece.
+// KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is removed only
+// if a summary replaces its message, or if the prompt would not fit with it.
 type KeptUnit struct {
 	Tag    int    `json:"tag"`
 	Kind   string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
 	Tool   string `json:"tool,omitzero"`
 	About  string `json:"about,omitzero"` // as in DroppedUnit
 	Tokens int    `json:"tokens"`
-	// Waits means that the piece is not whole on the wire yet. It comes back with
-	// the next bust after which it fits below the execute threshold.
+	// Waits means that the piece is not whole on the wire yet. The next bust restores it if the prompt then stays below
+	// the execute threshold.
 	Waits bool `json:"waits,omitzero"`
 }
 
-// KeepParams says what the user wants of pieces: to keep them, or to let them go.
-// A piece that was dropped comes back if it is kept. The call changes nothing if
-// it is refused for one of the pieces.
+// KeepParams asks the host to keep pieces of the conversation, or to let them go. If a dropped piece is kept, it comes
+// back. If the host refuses one of the pieces, the call changes nothing.
 type KeepParams struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
@@ -453,8 +444,7 @@ type LimitSource string
 const (
 	// LimitCatalogue is the harness's catalogue.
 	LimitCatalogue LimitSource = "catalogue"
-	// LimitUsage is an accepted prompt that was larger than the limit we had
-	// assumed.
+	// LimitUsage means that the provider accepted a larger prompt than the limit we had assumed.
 	LimitUsage LimitSource = "usage"
 	// LimitOverflow is the refusal of a prompt as too long.
 	LimitOverflow LimitSource = "overflow"
@@ -468,16 +458,13 @@ type CacheLifeSource string
 
 // The sources.
 const (
-	// CacheLifeRoute is the provider's documentation, or our assumption if the
-	// provider documents no life.
+	// CacheLifeRoute is the provider's documentation. If the provider documents no life, it is our assumption.
 	CacheLifeRoute CacheLifeSource = "route"
 	// CacheLifeConfig is the configuration (cache_ttl).
 	CacheLifeConfig CacheLifeSource = "config"
-	// CacheLifeRead is a cached prefix that was read after a longer pause than
-	// the life we had assumed.
+	// CacheLifeRead means that a cached prefix could be read after a longer pause than the life we had assumed.
 	CacheLifeRead CacheLifeSource = "read"
-	// CacheLifeMissed is a number of prefixes that were gone after a shorter
-	// pause than the life we had assumed.
+	// CacheLifeMissed means that several prefixes were gone after a shorter pause than the life we had assumed.
 	CacheLifeMissed CacheLifeSource = "missed"
 	// CacheLifeHarness is the harness, which keeps idle prefixes in the
 	// provider's cache.
@@ -491,8 +478,8 @@ type CauseCount struct {
 }
 
 // TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and scales the
-// messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens. But if a dropped tool
-// call stays on the wire as a skeleton, its input counts as usual. A message that the head covers does not count.
+// messages to the provider's count. A dropped unit is only in Dropped, in the host's tokens. If its call stays on the
+// wire as a skeleton, the input of the call is also in ToolInputs. Messages that the head covers are not included.
 type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.
@@ -504,7 +491,8 @@ type TokensBySource struct {
 	Files           int64 `json:"files"`
 	ToolInputs      int64 `json:"toolInputs"`
 	ToolResults     int64 `json:"toolResults"`
-	// Thinking is an estimate. It is 0 until the session's first request since the host started, and counts as text then.
+	// Thinking is an estimate. Until the session's first request since the host started, Thinking is 0, and Text
+	// includes the thinking.
 	Thinking int64 `json:"thinking,omitzero"`
 	Dropped  int64 `json:"dropped"`
 }
@@ -515,6 +503,6 @@ type SubscribeParams struct {
 	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`
 	Session string  `json:"session,omitzero"`
-	// Only ends the client's earlier subscriptions.
+	// Only means that the client's earlier subscriptions end.
 	Only bool `json:"only,omitzero"`
 }

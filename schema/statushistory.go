@@ -18,8 +18,8 @@ type HeadStatus struct {
 	// the covered messages.
 	Through int `json:"through"`
 	Covered int `json:"covered"`
-	// Baseline includes the acknowledgement. Delta is the message after it, 0 if
-	// that message only says that nothing was added.
+	// Baseline is the size of the baseline with its acknowledgement. Delta is the size of the message after them. If
+	// that message only says that nothing was added, Delta is 0.
 	Baseline int `json:"baseline"`
 	Delta    int `json:"delta"`
 	// Sections are the sections of the baseline.
@@ -42,15 +42,14 @@ type HeadSections struct {
 
 // HistoryStatus describes the summarised history of a session, and its historian.
 type HistoryStatus struct {
-	// Compartments counts the compartments, and Extractive the ones that were written
-	// without a model. They cover the messages 1 to Covered. RawTokens is the size of
-	// these messages.
+	// Compartments counts the compartments, and Extractive those that were written without a model. The compartments
+	// cover the messages 1 to Covered. RawTokens is the size of these messages.
 	Compartments int `json:"compartments"`
 	Extractive   int `json:"extractive,omitzero"`
 	Covered      int `json:"covered"`
 	RawTokens    int `json:"rawTokens"`
-	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
-	// 1. Weakest is the compartment with the lowest fidelity.
+	// Fidelity is the weighted share of anchors that the compartments contain, from 0 to 1. Weakest is the compartment
+	// with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
 	// Runs counts all runs of the historian, Publishes the runs that have published,
@@ -61,10 +60,10 @@ type HistoryStatus struct {
 	Usage     HistorianUsage `json:"usage"`
 	// Running is the run under way.
 	Running *HistoryRun `json:"running,omitzero"`
-	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
+	// Unfinished is a recomp that was interrupted. /ctx-recomp continues it.
 	Unfinished *HistoryRun `json:"unfinished,omitzero"`
-	// Stopped is a recomp or a wrap-up that stopped early. It is absent after a later
-	// run, and if the user has cancelled it.
+	// Stopped is a recomp or a wrap-up that stopped early. If a later run has begun, or if the user has cancelled the
+	// work, Stopped is absent.
 	Stopped *StoppedRun `json:"stopped,omitzero"`
 	// Failures counts the failures of models since their last usable answer. LastError
 	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
@@ -73,8 +72,8 @@ type HistoryStatus struct {
 	LastError string `json:"lastError,omitzero"`
 	FailedAt  int64  `json:"failedAt,omitzero"`
 	RetryPass int    `json:"retryPass,omitzero"`
-	// Waited is the number of passes for which history has waited for a summary.
-	// IsOverdue means that this is too many, which is a fault.
+	// Waited is the number of passes for which history has waited for a summary. IsOverdue means that Waited is too
+	// large, which is a fault.
 	Waited    int  `json:"waited,omitzero"`
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.
@@ -94,10 +93,10 @@ type DreamStatus struct {
 	Since int64 `json:"since,omitzero"`
 	// Tokens are the tokens of the run's questions and answers so far.
 	Tokens int `json:"tokens,omitzero"`
-	// Waits means that the run was interrupted, and has not gone on yet.
+	// Waits means that the run was interrupted, and has not been continued yet.
 	Waits bool `json:"waits,omitzero"`
-	// Failures is the number of equal failures that have stopped the schedule. Failure is the report of the newest one.
-	// The schedule goes on at Until (Unix ms).
+	// Failures is the number of equal failures because of which the schedule is paused. Failure is the newest report.
+	// The schedule continues at Until (Unix ms).
 	Failures int    `json:"failures,omitzero"`
 	Failure  string `json:"failure,omitzero"`
 	Until    int64  `json:"until,omitzero"`
@@ -118,12 +117,12 @@ type SidekickStatus struct {
 
 // BudgetStop says that the next call of a hidden agent could exceed a budget of the day.
 type BudgetStop struct {
-	// Agents says whom the budget bounds: "historian", "others", or "" for all agents.
+	// Agents says which agents the budget bounds: "historian", "others", or "" for all agents.
 	Agents string `json:"agents,omitzero"`
 	// Until is the time at which the next day begins (Unix ms).
 	Until int64 `json:"until"`
-	// Money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the
-	// worst case of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+	// Money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the highest
+	// possible cost of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
 	Money       float64 `json:"money"`
 	SpentMoney  float64 `json:"spentMoney"`
 	NeedsMoney  float64 `json:"needsMoney"`

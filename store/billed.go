@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A BilledPass holds the figures of a pass that determine its bill.
+// A BilledPass has the figures of a pass from which its bill is calculated.
 type BilledPass struct {
 	Pass      int
 	Cause     string
@@ -71,7 +71,7 @@ func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 type DroppedRow struct {
 	UnitRow
 	Edit EditRow
-	// At and Cause belong to the pass that made the edit. At is 0 if the journal no longer has that pass.
+	// At and Cause belong to the pass that made the edit. If the journal no longer has that pass, At is 0.
 	At    int64
 	Cause string
 }

@@ -20,7 +20,7 @@ var ErrMissing = file.ErrMissing
 // A Browser reads the database for people, as it was at one moment. A host may have the database open.
 type Browser struct{ conn *sqlite3.Conn }
 
-// Browse calls browse with a Browser of the database in dir. See file.View for the errors.
+// Browse runs the function browse with a Browser of the database in dir. See file.View for the errors.
 func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
 }
@@ -32,7 +32,6 @@ type SessionName struct {
 	Directory string
 }
 
-// Sessions returns all sessions.
 func (b *Browser) Sessions() (all []SessionName, err error) {
 	err = file.Scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions ORDER BY max(updated_at, last_pass_at) DESC`, func(row *sqlite3.Stmt) {
 		all = append(all, readName(row))
@@ -74,7 +73,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session, which is zero without compartments.
+// History returns the overview of one session. If the session has no compartments, the overview is zero.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -92,13 +91,12 @@ func (b *Browser) Compartments(key Key) (rows []chronicle.Compartment, err error
 	return rows, nil
 }
 
-// Snapshot returns the frozen state of a session. It is empty if the database does not know the session.
+// Snapshot returns the frozen state of a session. If the session is unknown, the snapshot is empty.
 func (b *Browser) Snapshot(key Key) (snap Snapshot, err error) {
 	snap, _, err = readSnapshot(b.conn, key)
 	return snap, err
 }
 
-// Reports returns the reports of the database.
 func (b *Browser) Reports() *Reports {
 	return &Reports{
 		view: func(_ context.Context, read func(*sqlite3.Conn) error) error { return read(b.conn) },

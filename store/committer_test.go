@@ -15,7 +15,7 @@ import (
 // is killed.
 const committerDir = "MAGICCTX_TEST_COMMITTER"
 
-// The number of each pass is printed after the pass is stored.
+// commitForever prints the number of each pass after it has stored the pass.
 func commitForever(dir string) {
 	ctx := context.Background()
 	s, err := Open(ctx, options(dir))

@@ -49,9 +49,8 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and the end of the last one. A disk fault or another
-// program may have changed the ranges, so Compartments repairs them first. With wrong ranges, messages that do not
-// exist would get ordinals.
+// Compartments returns the compartments of a session in order, and the end of the last one. It first repairs ranges
+// that a disk fault or another program has changed. With wrong ranges, messages that do not exist would get ordinals.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err

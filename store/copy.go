@@ -12,26 +12,25 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// An Inheritance is the state that a copy of another session (a fork) takes over. Units and edits are in PassCommit.
+// An Inheritance is the state that a fork takes over from its original. The fork's units and edits are in PassCommit.
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState
-	// Head and Compartments end with the message at which the copy was made. They use the keys of the copy's
-	// messages.
+	// Head and Compartments end with the message at which the fork was made. They use the keys of the fork's messages.
 	Head         *HeadRow
 	Compartments []chronicle.Compartment
 }
 
-// All copies of a session begin with the same messages, so only the originals with the most recent passes are
-// examined.
+// All forks of a session begin with the same messages, so all could be the original. Only those with the most recent
+// passes are examined.
 const maxOriginals = 8
 
 //go:embed query/originals.sql
 var originalsSQL string
 
-// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with
-// the fingerprint. The session of another harness with the same id comes first, because OpenCode 2 continues the
-// sessions of version 1 under their ids. The others follow, most recent pass first.
+// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with the
+// fingerprint. If another harness has a session with the same id, that session comes first, because OpenCode 2
+// continues the sessions of version 1 under their ids. The others follow, most recent pass first.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
@@ -57,7 +56,8 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// The compartments of the copy have generation 0. A head that has to be folded again gets another generation.
+// The compartments of the fork get generation 0. If the head has to be folded again, it gets generation -1, so that
+// Load sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// After any damage, the user's next passes can be stored, at once or after the host has reacted to ErrDamaged by
-// opening the store again. The bug: a changed application id disabled magicctx until the user had moved the file
-// away. Also, if a unit key had changed only in the table or only in its index, each pass failed with UNIQUE.
+// After any damage, the user's next passes can be stored: at once, or after the host has opened the store again because
+// of ErrDamaged. Fixed bugs: a changed application id disabled magicctx until the user had moved the file away. If a
+// unit key had changed only in the table or only in its index, each pass failed with UNIQUE.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)
@@ -81,8 +81,8 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// As a host does, goOn may open the store twice for its three passes. If isWhole is true, the file held all passes
-// before the damage, and goOn checks that these passes are still there, unless the database was moved aside.
+// goOn stores three passes. Like a host, it may open the store twice. If isWhole is true, the file held all passes
+// before the damage, and goOn checks that these passes still exist or that the database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

@@ -26,13 +26,12 @@ type ToolReplyRow struct {
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call
-// already has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and a pass may
-// have carried out the drops before. A tag that is already queued keeps its place. If CallID is empty, no reply is
-// stored.
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
+// has a stored reply, QueueDrops queues nothing: after a crash, the harness repeats the call, but a pass may already
+// have carried out the drops. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
-// units are all units that no pass could store yet. Otherwise a unit could be lost, and its drop would wait for a tag
-// that no unit has.
+// units are all units that no pass could store yet. If such a unit were lost, its drop would wait for a tag that no
+// unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -61,7 +60,7 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 	return nil
 }
 
-// The tags of units are never given again, even if the units are removed.
+// raiseTagCounter makes sure that the tags of units are never given again, even if the units are removed.
 func raiseTagCounter(tx *database.Tx, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
@@ -115,8 +114,8 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	return reply, found, nil
 }
 
-// Answer runs a tool call of the model that changes memories or notes, and stores changes and reply in one
-// transaction. If the call already has a stored reply, Answer only returns that reply.
+// Answer runs act for a tool call of the model, and stores the changed memories or notes and the reply in one
+// transaction. If the call already has a stored reply, Answer only returns the reply.
 func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

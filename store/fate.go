@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving is the pass that removed content from the wire. At is 0 and Cause is "" if the journal no longer has the
-// pass.
+// A Leaving is the pass that removed content from the wire. If the journal no longer has the pass, At is 0 and Cause is
+// "".
 type Leaving struct {
 	Pass  int
 	At    int64 // Unix ms
@@ -32,7 +32,7 @@ type RemovedUnit struct {
 // A Fate says what happened to one message on the wire.
 type Fate struct {
 	IsKnown bool
-	// Removed are the units of the message that an edit has removed, by tag.
+	// Removed are the units of the message that an edit has removed, sorted by tag.
 	Removed []RemovedUnit
 	// Summarised is the pass from which on a summary replaces the message, or nil.
 	Summarised *Leaving
@@ -64,7 +64,7 @@ func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err err
 	var pinned []string
 	err = file.Scan(b.conn, fateSummarySQL, func(row *sqlite3.Stmt) {
 		f.Summarised = &Leaving{Pass: row.ColumnInt(1), At: row.ColumnInt64(2), Cause: row.ColumnText(3)}
-		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // if the list is damaged, no message counts as pinned
+		_ = json.Unmarshal(json.Value(row.ColumnText(0)), &pinned) // if the list is damaged, no message is pinned
 	}, key.Harness, key.Session, ordinal)
 	if err != nil {
 		return f, fmt.Errorf("summary of message %d of %s: %w", ordinal, key, err)

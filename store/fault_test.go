@@ -114,7 +114,7 @@ func fold(n int) PassCommit {
 	return c
 }
 
-// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. If any
+// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. Now, if any
 // statement of a write fails, or if the host is killed just before it, the database is as before the write.
 func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 	for name, w := range writes {
@@ -123,7 +123,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			w.set(t, s)
 			before := contents(t, s)
 
-			// The number of statements is unknown, so statement i+1 fails in round i until the write succeeds.
+			// In round i, statement i+1 fails. The rounds end when the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
 				s.Fault = func(query string) error {
@@ -171,7 +171,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 
 func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// The next host of a killed host sees only the bytes that have reached the operating system.
+// contentsOfKilled returns what the next host finds if s is killed: the bytes that have reached the operating system.
 func contentsOfKilled(t *testing.T, s *Store) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -69,7 +69,7 @@ func Reason(err error) string {
 	return cause.Error() + remedy(err)
 }
 
-// remedy begins with "; ", or is "" if the error itself contains the remedy.
+// remedy returns "; " and the remedy, or "" if the error itself contains the remedy.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, ErrLocked):

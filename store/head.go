@@ -13,11 +13,11 @@ import (
 // A HeadRow is the head of a session's wire: its texts, and the state from which they were made.
 type HeadRow struct {
 	Epoch int
-	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold is true if these were replaced
-	// or removed since. Only Load sets Refold.
+	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold means that those compartments
+	// were replaced or removed since. Only Load sets Refold.
 	Generation int
 	Refold     bool
-	// ThroughKey and ThroughOrdinal identify the last covered message. Without one, the ordinal is 0.
+	// ThroughKey and ThroughOrdinal identify the last covered message. If none is covered, ThroughOrdinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
 	// AfterSummary is chronicle.Compartment.AfterSummary of the newest covered compartment.
@@ -25,7 +25,7 @@ type HeadRow struct {
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string
 	Baseline, Acknowledgement, Delta string
-	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has -1.
+	// BaselineSeq and DeltaSeq are the newest compartments in baseline and delta. -1 means no compartment.
 	BaselineSeq, DeltaSeq       int
 	BaselineTokens, DeltaTokens int
 	Sections                    string // tokens of the sections, a JSON object
@@ -33,8 +33,8 @@ type HeadRow struct {
 	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. Without a reason, both keep their
-	// stored values.
+	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If FoldReason is "", a write changes
+	// neither.
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; this time, and not the clock, decides whether a memory has expired
 	FoldReason string

@@ -22,9 +22,10 @@ func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again. An impossible end is computed from the number of
-// keys. If this end is impossible, too, the compartment and all later ones are left out, so that their messages are
-// summarised again. Sizes are limited, so that they can be summed up. isSound means that nothing had to be changed.
+// healRanges makes the compartments of a session contiguous again. If an end is impossible, it is computed from the
+// number of keys. If the computed end is impossible, too, the compartment and all later ones are left out, so that
+// their messages are summarised again. Sizes are limited, so that they can be summed up. isSound means that nothing had
+// to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -61,8 +62,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// With a counter below the numbers of its rows, a tag or pass would be given a second time, and no pass of the
-// session could be stored.
+// healCounters raises counters that are below the numbers of their rows. With such a counter, a tag or pass would be
+// given a second time, and no pass of the session could be stored.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {
@@ -77,7 +78,7 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// If a sum over the session's units were too large, the trigger that increases it would fail, and so would each pass.
+// If a sum were too large, the trigger that increases the sum would fail, and so would each pass.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)

@@ -19,12 +19,12 @@ func HistorianOf(key Key) work.Work {
 	return work.Work{Agent: work.Historian, Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
 }
 
-// A HistoryRow is the state of a session's historian. Without a run, it is zero.
+// A HistoryRow is the state of a session's historian. Before the first run, it is zero.
 type HistoryRow struct {
 	work.State
 
-	// PendingMarker is the compaction marker to set in the harness's history. AppliedMarker is the one that is set.
-	// Both hold the caller's JSON, or "".
+	// PendingMarker is the compaction marker that the host must still set in the harness's history. AppliedMarker is
+	// the marker that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
 	// Publishes counts all publications. Extracted counts the publications without a model.
@@ -69,7 +69,7 @@ func (s *History) Summary(ctx context.Context, key Key) (sum HistorySummary, err
 	return sum, nil
 }
 
-// The texts of compartments are not read.
+// summariseHistory does not read the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
 	err = file.Scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session)
 	if err != nil {
@@ -115,7 +115,7 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return r
 }
 
-// Unless the session is known, ensureHistory does nothing, so that a late run cannot bring a deleted session back.
+// If the session is unknown, ensureHistory does nothing, so that a late run cannot bring a deleted session back.
 func ensureHistory(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO histories (harness, session_id)

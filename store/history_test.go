@@ -105,8 +105,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of its messages. A partial recomp cannot continue if the revert removes a
-// message of its range, so the whole recomp is deleted.
+// A revert deletes the staged compartments of its messages. If the revert removes a message of a partial recomp's
+// range, the recomp cannot continue, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -198,7 +198,7 @@ func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	next := publication(t, s, compartment(8, 9))
 	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
 	must(t, s.History.Publish(t.Context(), next))
-	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // the marker that an older publication has asked for is set only now
+	must(t, s.Markers.SaveApplied(t.Context(), key, "at m7", p.Marker)) // an older publication's marker is set only now
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
 	must(t, s.Markers.SaveApplied(t.Context(), key, "at m9", next.Marker))
 	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})

@@ -36,11 +36,11 @@ type PassRow struct {
 	Price schema.BustPrice
 	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
-	// FoldReason says why the pass folded the head. It is "" if the pass did not fold. The sizes belong to the head in
-	// the pass's wire.
+	// FoldReason says why the pass folded the head, or is "" if the pass did not fold. BaselineTokens and DeltaTokens
+	// are the sizes of the head in the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
-	// These are parts of WireTokens.
+	// MemoryTokens, ToolTokens and ReasoningTokens are parts of WireTokens.
 	MemoryTokens, ToolTokens, ReasoningTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
@@ -63,7 +63,7 @@ var passSelectSQL string
 //go:embed query/usage_sums.sql
 var usageSumsSQL string
 
-// Pass numbers are consecutive, so the newest 5,000 passes are found without counting rows.
+// Pass numbers are consecutive, so the query finds the newest 5,000 passes without counting rows.
 //
 //go:embed query/pass_trim.sql
 var passTrimSQL string
@@ -88,8 +88,8 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session.
-// Harnesses report a pass more than once, and the last report replaces the others, even in the sums. A report for a
-// trimmed pass is ignored.
+// Harnesses report a pass more than once. The last report replaces the others, even in the sums. If the journal no
+// longer has the pass, the report is ignored.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(usageSumsSQL,
@@ -111,7 +111,7 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 }
 
 // MarkBust records in the journal that a pass lost its prefix because of a later event, for example a changed system
-// prompt. isNew is false if the pass is already a bust, which keeps its cause.
+// prompt. If the pass is already a bust, its cause stays and isNew is false.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`

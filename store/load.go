@@ -20,7 +20,7 @@ type Snapshot struct {
 	Thinking []ThinkingRow
 	// Head is nil if the session has no head.
 	Head *HeadRow
-	// Waiting holds the units that could not be stored yet, in the order of their tags. Units lacks them.
+	// Waiting has the units that could not be stored yet, in the order of their tags. They are not in Units.
 	Waiting []UnitRow
 }
 
@@ -28,7 +28,7 @@ type Snapshot struct {
 // counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session. found is false without such a session.
+// Load reads a session. If the session is not stored, found is false.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {
@@ -50,7 +50,7 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// Without these units the session can be loaded, but may give their tags again.
+		// Without these units the session can be loaded, but may give their tags a second time.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

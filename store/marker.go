@@ -33,8 +33,8 @@ func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveApplied records the compaction marker in the harness's history, or "" after its removal. In the same
-// transaction, a pending marker that equals done is cleared. A deleted session stays deleted.
+// SaveApplied records the compaction marker that is set in the harness's history, or "" after its removal. If the
+// pending marker equals done, SaveApplied clears the pending marker. A deleted session stays deleted.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {

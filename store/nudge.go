@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A NudgeRow records the reminders that a session's model has got about output to drop.
+// A NudgeRow records how the host has reminded a session's model that it could drop output.
 type NudgeRow struct {
 	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level, or "".
 	Undropped int

@@ -15,28 +15,28 @@ type PassCommit struct {
 	// Session is the session's row after the pass. Only the fields that SessionRow lists for CommitPass are written.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// The edits of Restored tags are taken back before Edits are stored. The user no longer keeps Released tags.
+	// CommitPass deletes the edits of Restored tags before it stores Edits. The user no longer keeps Released tags.
 	Restored, Released []int
 	Edits              []EditRow
 	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// Inherited is what a copy takes over from its original, besides units and edits, or nil.
+	// Inherited is what a fork takes over from its original, in addition to units and edits, or nil.
 	Inherited *Inheritance
-	// Thinking holds new bindings of thinking to its prompt. LostThinking names messages whose thinking the pass
-	// invalidated.
+	// Thinking records to which prompts the thinking of messages is newly bound. LostThinking names messages whose
+	// thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
-	// Nudge replaces the record of reminders, unless it is nil.
+	// If Nudge is not nil, it replaces the record of reminders.
 	Nudge *NudgeRow
 	// Recalls are new or changed lines about earlier messages.
 	Recalls []RecallRow
 	// NotesTold are the ids of the ready notes about which the pass has told the model.
 	NotesTold []int64
-	// Head replaces the session's head, unless it is nil.
+	// If Head is not nil, it replaces the session's head.
 	Head *HeadRow
 	// Removals are the tokens that the pass has removed. Rereads are removed units that the model has now read again.
-	// A reread does not count for a removal before the pass RereadSince.
+	// If content was removed before the pass RereadSince, its reread is ignored.
 	Removals    []RemovalRow
 	Rereads     []RereadRow
 	RereadSince int
@@ -71,7 +71,7 @@ const (
 //go:embed query/drops_stray_delete.sql
 var strayDeleteSQL string
 
-// CommitPass stores a pass in one transaction. It fails on a known tag, unit key or pass number.
+// CommitPass stores a pass in one transaction. If a tag, unit key or pass number is already stored, it fails.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.upsertSession(tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
@@ -160,8 +160,8 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// Most sessions have no drop, and for the deletion SQLite would always build a table in memory. So deleteStrayDrops
-// first looks for a drop.
+// For the deletion, SQLite would always build a table in memory. Most sessions have no drop, so deleteStrayDrops first
+// looks for a drop.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

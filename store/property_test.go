@@ -92,7 +92,7 @@ func (m *model) commit(p PassCommit) {
 	}
 }
 
-// A drop that was queued for another unit of the same tag is deleted.
+// If a tag gets another unit, a drop that was queued for the old unit is deleted.
 func (m *model) insert(units []UnitRow) {
 	for _, u := range units {
 		m.units[u.Tag] = u
@@ -213,7 +213,7 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 	return p
 }
 
-// The # makes each key unique: otherwise the text "1" with tag 2 and the empty text with tag 12 would have the same
+// The # makes each key unique. Without it, the text "1" with tag 2 and the empty text with tag 12 would have the same
 // key.
 func drawUnits(t *rapid.T, m *model) []UnitRow {
 	size := rapid.IntRange(0, 1<<40)

@@ -21,30 +21,30 @@ type Publication struct {
 	// Project is the identity of the project of Facts. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
-	// Observations are about the user. PromoteAt sessions with the same observation make it a memory.
+	// Observations are about the user. If PromoteAt sessions have made the same observation, it becomes a memory.
 	Observations []chronicle.Observation
 	PromoteAt    int
 	// Promises are new. Closed names earlier promises of the project that are now closed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
-	// Marker replaces the pending compaction marker, unless it is empty.
+	// If Marker is not "", it replaces the pending compaction marker.
 	Marker string
 	Run    work.RunRow
-	// Problem says why no model gave a usable answer, so that the compartments are extractive. It counts as a
-	// failure. Retry is the first pass on which a model may be asked again.
+	// Problem says why no model gave a usable answer, or is "". If it is set, the compartments are extractive, and the
+	// run is a failure. Retry is the first pass on which a model may be asked again.
 	Problem string
 	Retry   int64
 }
 
 // Publish appends the compartments of a run to the compartments of its session, and stores the rest of p in the same
-// transaction. After work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the publication
-// only after Publish has returned nil, because the next pass then reads it.
+// transaction. If the error is work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the
+// publication only after Publish has returned nil. If it did so earlier, the next pass would not find the publication.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
 // Promote replaces all compartments of a session with those of p, and removes the staged compartments. The head then
-// has to be folded again (HeadRow.Refold). Otherwise, Promote works like Publish.
+// has to be folded again (HeadRow.Refold). In all else, Promote works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
@@ -123,7 +123,7 @@ func insertFindings(tx *database.Tx, p Publication, now int64) error {
 	switch {
 	case p.Problem != "":
 		err = work.CountFailure(tx, historian, p.Problem, now, p.Retry)
-	case !isExtracted: // compartments that no model wrote do not show that the models work again
+	case !isExtracted: // extractive compartments do not show that the models work again
 		err = work.ClearFailures(tx, historian)
 	}
 	if err != nil {

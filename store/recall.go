@@ -13,15 +13,15 @@ import (
 
 // A RecallRow is a line that told a session's model about an earlier message.
 type RecallRow struct {
-	// Tag is the unit at whose end the line was added, and Pass the pass.
+	// Tag is the unit at whose end the line was added. Pass is the pass that added the line.
 	Tag, Pass int
 	// SourceSession and Ordinal name the earlier message.
 	SourceSession string
 	Ordinal       int
 	// Fact is a hash of the line's content, so that the same content is shown only once.
 	Fact int64
-	// Names is a JSON array of the files and commands that the line names, without those for which the line was
-	// added.
+	// Names is a JSON array of the files and commands that the line names. The files and commands because of which the
+	// line was added are left out.
 	Names  string
 	Tokens int
 	// ActedPass is the pass in which the model followed the line, 0 if it did not.
@@ -50,7 +50,7 @@ func (s *Store) Recalls(ctx context.Context, key Key) (all []RecallRow, err erro
 	return all, nil
 }
 
-// Of a stored line, only ActedPass changes.
+// upsertRecalls changes only ActedPass of a stored line.
 func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	for _, r := range rows {
 		_, err := tx.Exec(`
@@ -65,7 +65,7 @@ func upsertRecalls(tx *database.Tx, key Key, rows []RecallRow) error {
 	return nil
 }
 
-// readRecalled returns nil without lines.
+// If there are no lines, readRecalled returns nil.
 func readRecalled(c *sqlite3.Conn, key Key) (r *schema.Recalled, err error) {
 	err = file.Scan(c, `
 		SELECT count(*), count(nullif(acted_pass, 0)), coalesce(sum(tokens), 0)

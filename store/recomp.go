@@ -56,7 +56,7 @@ func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st St
 	return nil
 }
 
-// Staged returns the unfinished recomp of a session. found is false without one.
+// Staged returns the unfinished recomp of a session. If there is none, found is false.
 func (s *History) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, `
@@ -106,7 +106,7 @@ func removeForPromotion(tx *database.Tx, key Key) error {
 	return raiseGeneration(tx, key)
 }
 
-// The next pass that may bust folds the head again.
+// raiseGeneration makes the next pass that may bust fold the head again.
 func raiseGeneration(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		UPDATE histories

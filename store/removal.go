@@ -19,25 +19,25 @@ const RuleSummaries = "summaries"
 type RemovalRow struct {
 	Rule   string
 	Tokens int
-	// Through is the last covered ordinal after a removal by RuleSummaries, otherwise 0.
+	// Through is the last covered ordinal after a removal by RuleSummaries. For any other rule, it is 0.
 	Through int
 }
 
 // A RereadRow is a removed unit whose content was read again.
 type RereadRow struct {
 	Tag int
-	// Ordinal is that of the unit's message. Without an edit, it shows the pass that has removed the unit: the first
+	// Ordinal is the ordinal of the unit's message. If no edit has removed the unit, a summary has, in the first pass
 	// whose head covers the message.
 	Ordinal int
 	Tokens  int
 }
 
-// A reread counts for the pass and the rule that first removed the content, unless that pass was too long ago.
+// The query adds a reread to the pass and the rule that first removed the content, if that pass is recent enough.
 //
 //go:embed query/reread.sql
 var rereadSQL string
 
-// A reread does not count if its content was removed before the pass since.
+// If content was removed before the pass since, its reread is ignored.
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {

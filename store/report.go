@@ -64,9 +64,8 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures of a status. known is the
-// number of all sessions that have not expired. limit 0 means all. The cost does not depend on the length of
-// sessions.
+// All returns the sessions with the most recent passes, newest first, with the figures of a status. known is the number
+// of all sessions that have not expired. limit 0 means all. Long sessions do not make All slower.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `
@@ -95,7 +94,7 @@ func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, 
 	return reports, known, nil
 }
 
-// Of returns the report of one session. found is false for an unknown session.
+// Of returns the report of one session. If the session is unknown, found is false.
 func (s *Reports) Of(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

@@ -15,12 +15,12 @@ import (
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// Withdraw records that a revert has removed the message with the ordinal from and all later ones. It returns the
-// compartments of these messages, in order, which are withdrawn. Their remaining messages belong to the tail again.
-// Memories stay.
+// Withdraw records that a revert has removed the message with the ordinal from and all later ones. It withdraws the
+// compartments of these messages, and returns them in order. Messages of these compartments that the revert has not
+// removed belong to the tail again. Memories stay.
 //
-// Staged compartments of these messages are removed. A run with the session's lease can no longer publish one
-// (work.ErrStale). After a withdrawal, the head has to be folded again (HeadRow.Refold).
+// Staged compartments of these messages are removed. A run with the session's lease can no longer publish a compartment
+// of these messages (work.ErrStale). After a withdrawal, the head has to be folded again (HeadRow.Refold).
 func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		withdrawn = nil
@@ -65,8 +65,8 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Comp
 }
 
 // Restore moves the withdrawn compartments with the numbers seqs, in this order, to the end of the published ones,
-// because their messages have come back. after is the end of the history that the caller has read. At another end,
-// the error is work.ErrStale.
+// because their messages have come back. after is the end of the history that the caller has read. If the history now
+// has another end, the error is work.ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := checkEnd(tx, key, after); err != nil {
@@ -98,8 +98,8 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 	return nil
 }
 
-// cutStaging removes the staged compartments from the ordinal from on. A partial recomp that loses a message of its
-// range is removed as a whole.
+// cutStaging removes the staged compartments from the ordinal from on. If a partial recomp loses a message of its
+// range, it is removed as a whole.
 func cutStaging(tx *database.Tx, key Key, from int) error {
 	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories

@@ -20,8 +20,8 @@ type Key struct {
 
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
-// A SessionRow is the state of a session, without its units. Exactly one method writes each group of fields.
-// Otherwise a method could overwrite another method's newer value.
+// A SessionRow is the state of a session, without its units. Each group of fields is written by exactly one method, so
+// that no method overwrites another method's newer value.
 type SessionRow struct {
 	Key Key
 
@@ -119,7 +119,7 @@ type EpisodeState struct {
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// GaugeState is the last pass's reading of the newest usage, or zero. That usage may describe a prompt that no longer
+// GaugeState is the newest usage as the last pass has used it, or zero. The usage may describe a prompt that no longer
 // exists, for example after a revert.
 type GaugeState struct {
 	Of                string
@@ -229,7 +229,7 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 	}
 }
 
-// ForgetRawTokens marks the size without magicctx as unknown until the next pass.
+// ForgetRawTokens sets RawTokens to 0, which means unknown, until the next pass.
 func (s *Store) ForgetRawTokens(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`UPDATE sessions SET raw_tokens = 0 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
@@ -295,12 +295,12 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// KeptSession is how long a session is kept after its last use, because a host that does not run misses the deletion
-// of a session.
+// KeptSession is how long a session is kept after its last use. If a harness deletes a session while no host runs, the
+// host does not notice the deletion.
 const KeptSession = 90 * 24 * time.Hour
 
-// DiscardSession lets a session expire, so the next tidies delete it (package retention). A user who continues the
-// session before loses nothing.
+// DiscardSession lets a session expire, so the next tidies delete it (package retention). If the user continues the
+// session before that, nothing is lost.
 func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`
@@ -360,7 +360,7 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Session returns one session with its counts. found is false for an unknown session.
+// Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Reports) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

@@ -27,7 +27,7 @@ type UnitRow struct {
 	GapSeconds int
 	// Note is the host's text at the end of the content, or "".
 	Note string
-	// Fingerprint is the same for a unit and its copy in a fork, or 0.
+	// A unit and its copy in a fork have the same Fingerprint. 0 means unknown.
 	Fingerprint int64
 	// Typed is the line that the user typed in place of a command's template, or "".
 	Typed string

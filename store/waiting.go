@@ -18,21 +18,21 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// While another program holds a lock on the database, a pass answers, but cannot be stored, so no row records its
-// tags. If the host is then killed, the next host gives the same tags in the order of the transcript. But if the user
-// has removed messages in the meantime, the model would see a tag on other content than before.
+// While another program locks the database, a pass is answered but not stored, so no row records its tags. If the host
+// is then killed, the next host gives the same tags in the order of the transcript. But if the user has removed
+// messages in the meantime, the model would see a tag on other content than before.
 //
-// A wire without the new tags is no solution, because adding them later would change sent messages. A reserved range
-// of numbers is none either: a new host cannot know how many of these numbers were shown. If it skipped all, sent
-// units would get other tags after each kill.
+// A wire without the new tags is no solution, because adding them later would change sent messages. A reserved range of
+// numbers is no solution either: a new host cannot know how many of the numbers were shown. If it skipped all of them,
+// sent units would get other tags after each kill.
 //
-// So the units wait in a file of their session near the database. Load reads the file, and the next write that stores
-// the units removes it. A killed process does not lose the file, but a power cut may.
+// So the units wait in a file of their session next to the database. Load reads the file, and the next write that
+// stores the units removes the file. A killed process does not lose the file, but a power cut may.
 
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// has holds the few sessions with a file. Without it, each pass would have to look at the disk.
+	// The keys of has are the few sessions with a file, so that a pass need not look at the disk.
 	has sync.Map
 }
 
@@ -44,7 +44,7 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	}
 	s.has.Store(key, true)
 	name := s.path(key)
-	// A renamed file is complete, even if the host is killed meanwhile.
+	// The rename makes sure that the file is complete, even if the host is killed.
 	err := os.WriteFile(name+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
 		err = os.Rename(name+".tmp", name)
@@ -55,8 +55,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	return nil
 }
 
-// Units that are also in stored are left out: a host may have been killed before it removed the file. The units are
-// in the order of their tags.
+// Units that are also in stored are left out: a host may have been killed after it had stored the units and before it
+// removed the file. The units are in the order of their tags.
 func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err

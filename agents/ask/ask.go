@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// An Asker runs a hidden agent on one prompt. Ask returns soon after ctx has ended. First it stops the agent in the
-// harness, because the agent would otherwise go on. Classify finds the kind of an error that is no *Error.
+// An Asker runs a hidden agent on one prompt. If ctx ends, Ask stops the agent in the harness and then returns soon.
+// Classify returns the kind of an error that is not an *Error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
@@ -21,11 +21,11 @@ type Request struct {
 	Agent string
 	// Model is "provider/model", or "" for the harness's choice.
 	Model string
-	// System is the agent's system prompt. It is the same for all questions to one agent, so that the provider can
-	// cache it.
+	// System is the agent's system prompt. All questions to one agent have the same system prompt, so that the provider
+	// can cache it.
 	System string
 	Prompt string
-	// MaxOutput bounds the tokens of each step's answer, with thinking. 0 means the harness's own bound.
+	// MaxOutput limits the tokens of the answer in each step, including thinking. 0 means the harness's own limit.
 	MaxOutput int
 	Timeout   time.Duration
 }
@@ -33,7 +33,8 @@ type Request struct {
 // An Answer is the text of the agent's last message.
 type Answer struct {
 	Text string
-	// Model is the model that answered, as "provider/model". Once replaces "" with the requested model.
+	// Model is the model that answered, as "provider/model". If the harness does not name it, Once sets the requested
+	// model.
 	Model string
 	Usage Usage
 }
@@ -52,11 +53,10 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// mostTokens is more than any question of today has, so that sums and prices do not overflow.
+// mostTokens is more than any real question has. The limit keeps sums and prices from overflowing.
 const mostTokens = 100_000_000
 
-// Bounded replaces a negative number by 0, because it would be booked as a gain, and a number above mostTokens by
-// mostTokens.
+// Bounded limits each count to the range from 0 to mostTokens. The budget would book a negative count as a gain.
 func (u Usage) Bounded() Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
 		*n = min(max(0, *n), mostTokens)
@@ -64,9 +64,9 @@ func (u Usage) Bounded() Usage {
 	return u
 }
 
-// OrCounted replaces a reported number that is less than half of the host's count. Some providers and proxies report
-// no usage, and a question that seems free could be repeated without end. A provider's tokens may be larger than the
-// host's, but not twice as large.
+// OrCounted replaces a reported count that is less than half of the host's count. Some providers and proxies report 0
+// tokens, so a question would seem free, and the host could repeat the question without end. A provider may count fewer
+// tokens than the host, but not less than half as many.
 func (u Usage) OrCounted(r Request, text string) Usage {
 	u = u.Bounded()
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
@@ -83,9 +83,9 @@ func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.P
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question and bounds it by its timeout. If the harness suggests another name for an unknown model,
-// Once also asks this model, but no third one. Every failure is an *Error: Aborted if ctx was cancelled, TimedOut if
-// its deadline has passed. Then the answer holds the usage, if it is known.
+// Once asks one question, for at most r.Timeout. If the harness does not know the model and suggests another, Once asks
+// the suggested model, but no third one. Every failure is an *Error: of kind Aborted if ctx was cancelled, of kind
+// TimedOut if a deadline has passed. With a failure, Once also returns the usage that the harness reported.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error
@@ -112,8 +112,8 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	return answer, failure(ctx, bound, r, err)
 }
 
-// The contexts come first, because a harness may report the end of a cancelled question in other words, for example
-// "socket closed".
+// If ctx or bound has ended, failure ignores err, because a harness may report a cancelled question in other words, for
+// example "socket closed".
 func failure(ctx, bound context.Context, r Request, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -79,7 +79,7 @@ type asker func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f asker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// waits fails only when its context ends, with an error that does not mention the context.
+// waits blocks until its context ends. Its error does not mention the context.
 var waits = asker(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("429 socket closed")
@@ -130,8 +130,8 @@ func TestSuggestedModelIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A harness may report too few tokens. A historian with endless answers would then look nearly free, and would be
-// asked again and again.
+// If a harness reported too few tokens, a historian with endless answers would look nearly free, and the host would ask
+// it again and again.
 func TestUsageIsAtLeastTheCountedTokens(t *testing.T) {
 	prompt, text := strings.Repeat("word ", 1000), strings.Repeat("word ", 400)
 	asked, said := tokens.Count("be brief")+tokens.Count(prompt), tokens.Count(text)

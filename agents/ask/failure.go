@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/overflow"
 )
 
-// A Kind is a kind of failure, which decides what to try next.
+// A Kind is the kind of a failure. By the kind, the caller decides whether to ask another model.
 type Kind string
 
 const (
@@ -22,16 +22,16 @@ const (
 	Overflow Kind = "overflow"
 	// UnknownModel means that the harness does not have the model.
 	UnknownModel Kind = "unknown model"
-	// OverBudget means that the worst case of the question did not fit into the budget. Another model may be cheaper.
+	// OverBudget means that the highest possible cost of the question exceeds the budget. A cheaper model may fit.
 	OverBudget Kind = "over budget"
-	// Transient is a failure that may not happen again, such as a rate limit.
+	// Transient is a temporary failure, such as a rate limit. A retry may succeed.
 	Transient Kind = "transient"
 	// Other is any other failure, for example a wrong key.
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked. After an abort, the run must end. After a timeout, the
-// question's time is used up. After an overflow, the prompt must be shortened first.
+// Final reports whether the caller must not ask another model. After an abort, the run must end. After a timeout, no
+// time is left. After an overflow, the caller must first shorten the prompt.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 type Error struct {
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Classify returns the kind of a failure, or "" for nil. It uses the type of the error, or else the words that
-// providers use.
+// Classify returns the kind of a failure, or "" if err is nil. If the type of err does not show the kind, Classify
+// looks for words that providers use.
 func Classify(err error) Kind {
 	var reported *Error
 	switch {
@@ -78,7 +78,8 @@ func Classify(err error) Kind {
 	return Other
 }
 
-// Providers put their message first, and a page of HTML may follow, so only this part of an error's text is searched.
+// Only the first maxErrorText bytes of an error are searched. Providers put their message first, and a page of HTML may
+// follow.
 const maxErrorText = 4 << 10
 
 func isOverflow(text string) bool {
@@ -86,7 +87,7 @@ func isOverflow(text string) bool {
 	return found
 }
 
-// A status code is a separate word: "1500 tokens" is not a server's error 500.
+// The patterns match a status code only as a whole word: "1500 tokens" does not contain the status 500.
 var (
 	transient = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:429|500|502|503)\b|rate[ _-]?limit|time(?:d )?[ _-]?out|econnreset|etimedout|overloaded`)

@@ -12,8 +12,7 @@ func Split(name string) (provider, model string, ok bool) {
 	return provider, model, ok && provider != "" && model != ""
 }
 
-// Models returns the models to try, in order, each once, without names that are not "provider/model". If all names
-// are wrong, the list is empty, because a user who has mistyped a name has not agreed to another model.
+// Models returns the models to try, in order. It skips repetitions, and names that are not "provider/model".
 func Models(names ...string) []string {
 	var models []string
 	for _, name := range names {

@@ -6,20 +6,19 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The dreamer leaves the part of a document between these marks unchanged. Each mark is in a comment on a separate
-// line.
+// The dreamer does not change the lines of a document between two marks. A mark is a comment on its own line, for
+// example "<!-- mc:protected START -->".
 const (
 	protectedStart = "mc:protected START"
 	protectedEnd   = "mc:protected END"
 )
 
-// Lines returns at most maxLines lines of a document, because each path is looked up on the disk, and a stranger may
+// maxLines limits the lines that Lines returns. The host looks up each path of a line on the disk, and a stranger may
 // have written the document.
 const maxLines = 500
 
-// Lines returns the lines of a document that name paths, as memories: the category is the name of the document, and
-// the id is the number of the line, from 1 on. It leaves out headings, code, protected parts, and lines with several
-// blanks in a row.
+// Lines returns the lines of a document that name paths, as memories: the category is name, and the id is the number of
+// the line, from 1. Lines skips headings, code, protected parts, and lines with several blanks in a row.
 func Lines(name, document string) (all []chronicle.Memory) {
 	isCode, isProtected := false, false
 	for i, line := range strings.Split(document, "\n") {
@@ -43,7 +42,7 @@ func Lines(name, document string) (all []chronicle.Memory) {
 	return all
 }
 
-// Revise returns a document after changes of its lines. An update keeps the blanks around a line.
+// Revise applies changes to the lines of a document. An updated line keeps its indentation and its line break.
 func Revise(document string, changes []Change) string {
 	lines := strings.SplitAfter(document, "\n")
 	for _, ch := range changes {

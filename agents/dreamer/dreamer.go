@@ -20,7 +20,8 @@ const Agent = "magicctx-dreamer"
 
 type Job struct {
 	Memories []chronicle.Memory // only active memories
-	// Findings has an entry, by id, for each memory that the project's files may contradict.
+	// Findings maps ids of memories to findings. It has an entry for each memory that the project's files may
+	// contradict.
 	Findings map[int64]Finding
 	// Excess is the size in tokens of the memories that do not fit into a prompt.
 	Excess int
@@ -30,8 +31,8 @@ type Job struct {
 	Timeout time.Duration // of one question
 }
 
-// A Finding is what a project's files say about a memory: Gone are its paths that do not exist, and Found are files
-// with the same names elsewhere.
+// A Finding says how a project's files contradict a memory. Gone has the memory's paths that do not exist. Found has
+// existing files with the same names.
 type Finding struct {
 	Gone, Found []string
 }
@@ -40,7 +41,7 @@ type Change struct {
 	Kind    Kind
 	IDs     []int64
 	Content string // the new text, or the reason for an archive
-	// More holds the facts of a split after Content.
+	// After a split, Content is the first new memory, and More has the others.
 	More []string
 }
 
@@ -53,24 +54,24 @@ const (
 	Archive Kind = "archive" // memories are no longer shown
 )
 
-// A Result is the part of an answer that the rules allow.
+// A Result has the changes of an answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected has the broken rule of each rejected change.
+	// Rejected has, for each rejected change, the rule that the change broke.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
 }
 
 const (
-	// maxPrompt bounds the memories of one question, in bytes. The default daily budget is enough for its worst case.
+	// maxPrompt limits the memories in one question, in bytes. The default daily budget covers a question of this size.
 	maxPrompt = 24_000
-	// thinking is the model's thinking in an answer's limit, in tokens.
+	// thinking is the number of tokens that MaxOutput allows for the model's thinking.
 	thinking = 4_000
 )
 
-// Question returns a task's question to the first model of the job, and the memories in it. Without memories, there
-// is nothing to do.
+// Question returns the task's question for the first model of the job, and the memories that the question shows. If the
+// question shows no memory, there is nothing to do.
 func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	var shown []chronicle.Memory
 	size := 0
@@ -88,8 +89,8 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	return q, shown
 }
 
-// If the memories do not fit into one question, the list begins with another memory each day, so that in the end each
-// is shown.
+// If the memories do not fit into one question, pageOf starts the list at another memory each day. After some days,
+// every memory was in a question.
 func (t Task) pageOf(j Job) []chronicle.Memory {
 	all, size := t.choose(j), 0
 	for _, m := range all {
@@ -101,8 +102,7 @@ func (t Task) pageOf(j Job) []chronicle.Memory {
 	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
-// Run asks one model after the other until an answer has the right form. If there is nothing to do, Run asks no
-// model.
+// Run asks one model after the other until an answer can be parsed. If the question shows no memory, Run asks no model.
 func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	question, shown := t.Question(j)
 	if len(shown) == 0 {
@@ -214,7 +214,7 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// used are the memories of accepted changes. freed is the size of the archived memories, in tokens.
+	// used has the ids of the memories in accepted changes. freed is the size of the archived memories, in tokens.
 	used  map[int64]bool
 	freed int
 }

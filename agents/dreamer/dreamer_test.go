@@ -27,7 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// The changes of the answer must have the kinds in want, and why must be the rule that one change breaks.
+// The accepted changes must have the kinds in want. If why is not "", one change must be rejected because of the rule
+// why.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -142,8 +143,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// Only if not all memories fit into a prompt, a memory is archived that no session has learned again for two weeks,
-// that is no rule, and that the user has not written.
+// A memory may be archived if the memories do not fit into a prompt, no session has learned it again for two weeks, it
+// is not a rule, and the user has not written it.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)
@@ -295,7 +296,6 @@ func TestMaintainDocsIsChecked(t *testing.T) {
 	}
 }
 
-// A protected part without an end reaches to the end of the document.
 func TestOpenProtectedPartReachesToTheEnd(t *testing.T) {
 	if got := Lines("STRUCTURE.md", "<!-- mc:protected START -->\nsrc/a.go\n\nsrc/b.go"); len(got) > 0 {
 		t.Errorf("%+v", got)
@@ -345,7 +345,7 @@ func TestQuestionIsBounded(t *testing.T) {
 	}
 }
 
-// An answer without a change counts only if it says so. Otherwise, the next model is asked.
+// If an answer has no change and does not say "<none/>", Run asks the next model.
 func TestLazyModelIsFollowedByAnother(t *testing.T) {
 	var models []string
 	r, err := taskOf(Consolidate).Run(t.Context(), asker(func(q ask.Request) (string, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A Task is one kind of work on the memories, with a question and rules.
+// A Task is one kind of work on the memories. It has a question to a model, and rules for the answer.
 type Task struct {
 	Name string
 	// Title tells the user what the task does.
@@ -53,10 +53,10 @@ func system(name string) string {
 	return string(text)
 }
 
-// The dreamer may not change a memory that the user has pinned, or a constraint, which must keep its exact words.
+// The dreamer may not change a memory that the user has pinned, or a constraint, whose words must stay exact.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
-// isRule reports whether a memory states a rule or a reason. Files cannot show whether it is true, and it stays
+// isRule reports whether a memory states a rule or a reason. Files cannot prove such a memory wrong, and it stays
 // useful even if no session learns it again.
 func isRule(m chronicle.Memory) bool {
 	return hasReason(m.Content) || slices.ContainsFunc(wordsOf(m.Content), isRestrictive)
@@ -74,8 +74,8 @@ func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory)
 	return all
 }
 
-// A category with several memories may have repetitions. A check tests only its memory's own words, so memories with
-// a check are left out.
+// repeated returns the memories of each category with several memories, because these may repeat each other. It skips
+// memories with a check: the check tests the exact words of the memory.
 func repeated(j Job) []chronicle.Memory {
 	count := make(map[string]int)
 	may := func(m chronicle.Memory) bool { return m.Check == "" }
@@ -89,11 +89,10 @@ func doubtful(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool { return m.Doubt != "" || len(j.Findings[m.ID].Gone) > 0 })
 }
 
-// After this time without a session that learns a memory again, the memory is stale.
+// A memory is stale if no session has learned it again for this time.
 const staleAfter = 14 * 24 * time.Hour
 
-// stale returns the memories that may be archived to make room. While all memories fit into a prompt, there is no
-// such need.
+// stale returns the memories that may be archived. While all memories fit into a prompt, it returns none.
 func stale(j Job) []chronicle.Memory {
 	if j.Excess <= 0 {
 		return nil
@@ -107,8 +106,8 @@ func stale(j Job) []chronicle.Memory {
 // A memory of longFrom bytes or more is unclear, because one fact in one sentence is shorter.
 const longFrom = 240
 
-// An unclear memory tells a story, is long, or holds several facts. The words of the user, and words that a check
-// tests, are left out.
+// unclear returns the memories that tell a story, are long, or contain several facts. It skips memories that the user
+// wrote, and memories with a check of their words.
 func unclear(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool {
 		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
@@ -116,8 +115,8 @@ func unclear(j Job) []chronicle.Memory {
 	})
 }
 
-// hasSeveralFacts reports whether a memory probably holds several facts, and may be split. Two sentences do not count
-// as several facts, because a rewritten memory may have two, and must not be in the question again each night.
+// hasSeveralFacts reports whether a memory probably contains several facts, so that it may be split. Two sentences are
+// not enough: a rewritten memory often has two, and the dreamer would ask about it again each night.
 func hasSeveralFacts(m chronicle.Memory) bool {
 	return !isRule(m) && strings.Count(m.Content, ". ") >= 2
 }
@@ -164,8 +163,8 @@ func (c *checker) checkUpdate(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, finding)
 }
 
-// Only a model could compare the meanings, so checkRewriting compares words: fewer words, with the details and the
-// reason.
+// checkRewriting cannot compare meanings, so it compares words. The new text must be shorter, and must keep the details
+// and the reason.
 func checkRewriting(content string, m chronicle.Memory) error {
 	if err := checkWords(content, m, 2); err != nil {
 		return err
@@ -179,8 +178,8 @@ func checkRewriting(content string, m chronicle.Memory) error {
 // maxFacts bounds the facts into which a memory is split.
 const maxFacts = 5
 
-// The facts of a split must together have the memory's details. A rule is never split, because a fact could lose its
-// condition or its reason.
+// The facts together must keep the details of the memory. A rule is never split, because a fact could lose the rule's
+// condition or reason.
 func checkSplit(facts []string, of []chronicle.Memory) error {
 	switch {
 	case len(of) != 1:
@@ -210,8 +209,8 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail of a fact, such as a number, that has another word before it than in the note. A fact
-// must not get the number of another fact.
+// movedDetail returns a detail, such as a number, that follows another word in the fact than in the note. The number of
+// one fact must not move to another fact.
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -230,7 +229,7 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// A text must be shorter than the memory, and may have one new word in every "in" words.
+// checkWords checks that content is shorter than the memory, and that at most one of every "in" words is new.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
@@ -272,7 +271,7 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// A new text must have all details of the old texts, and no others. It may leave out f.Gone, and may name f.Found.
+// A new text must have all details of the old texts, and no others. It may omit f.Gone, and may contain f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -298,7 +297,7 @@ func keeps(content string, old []chronicle.Memory, f Finding) error {
 }
 
 var (
-	// A rule without one of these words has another meaning.
+	// If a rule loses one of these words, its meaning changes.
 	restrictive = []string{"not", "never", "no", "must", "only", "always", "cannot", "without", "except", "unless"}
 	// A rule's reason follows one of these words.
 	rationale = []string{"because", "since", "otherwise", "therefore", "so"}
@@ -329,7 +328,8 @@ func wordsOf(text string) (words []string) {
 	return words
 }
 
-// details returns the words of a text that a new text has to keep: names, paths, commands, keys, numbers and restrictions.
+// details returns the words that a new text must keep: names, paths, commands, keys, numbers, and words such as
+// "never".
 func details(text string) []string {
 	return slices.DeleteFunc(wordsOf(text), func(word string) bool {
 		isDetail := isRestrictive(word)

@@ -27,14 +27,14 @@ const (
 	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
 	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
-	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. A tool may say anything, so a
-	// label such as "a tool said" always precedes the line.
+	// ToolErrorAnchor is a line in which a tool, a command or a file reports a failure. A tool's text cannot be
+	// trusted, so a label such as "a tool said" always precedes the line.
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 
-// anchorKinds holds the weight of each kind in the score, and how many anchors count at most. The weights rank the
-// loss of an anchor: a lost symbol can be found again in the code, but a lost rule of the user cannot. The maximum
-// keeps one kind, such as the numbers of a long listing, from outweighing all others.
+// anchorKinds holds, for each kind, the weight of an anchor in the score, and the maximum number of anchors. The
+// weights rank the losses: a lost symbol can be found again in the code, but a lost rule of the user cannot. The
+// maximum keeps one kind, such as the numbers of a long listing, from outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	RuleAnchor:     {8, 20},
 	DecisionAnchor: {7, 20},
@@ -56,7 +56,7 @@ type Anchor struct {
 	Ordinal int // of the first message that contains the anchor
 }
 
-// A hostile output may be megabytes long and consist of one line, so the search for anchors has bounds.
+// A hostile output may be megabytes long and consist of one line, so these constants limit the search for anchors.
 const (
 	scannedText    = 32 << 10  // bytes of one text or output: its first and its last part
 	scannedTexts   = 512 << 10 // bytes of all texts of a range
@@ -66,8 +66,8 @@ const (
 	maxSentence    = 400       // bytes; longer sentences are pasted text
 )
 
-// Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. Outputs and the texts
-// of others yield only error lines, because a listing would crowd out all other anchors.
+// Anchors extracts the anchors of messages, sorted by weight, ordinal and text. From tool outputs and texts of other
+// authors, it takes only error lines: the paths of one long listing would crowd out all other anchors.
 func Anchors(messages []Message) []Anchor {
 	c := newCollector()
 	for i := range messages {
@@ -111,15 +111,15 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 		return
 	}
 	if kind != RuleAnchor && kind != ToolErrorAnchor && len(quoteMarks(text)) > 0 {
-		return // without a label, such a line would be read as the user's
+		return // without a label, a line with "U:" would look like a quote of the user
 	}
 	c.count[kind]++
 	c.seen[key] = true
 	c.found = append(c.found, Anchor{Kind: kind, Text: text, Ordinal: ordinal})
 }
 
-// An error message is usually at one end of an output, so scan returns the first and last part of a long text. left
-// is the number of bytes that may still be searched.
+// scan returns the first and last part of a long text, because an error message is usually at one end of an output.
+// left counts down the bytes that may still be searched.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
@@ -195,8 +195,8 @@ func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	}
 }
 
-// Outputs have thousands of lines and few errors. So isErrorLine looks for parts of the words first, because matching
-// the pattern takes much longer.
+// Outputs have thousands of lines and few errors. The pattern errorLine is slow, so isErrorLine first looks for parts
+// of its words.
 func isErrorLine(line string) bool {
 	return (terms.MayBeFailure(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
@@ -212,7 +212,7 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// Of several groups in the pattern, only one has text.
+// The pattern may have several groups, but only one of them has text in a match.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
@@ -222,8 +222,8 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 	}
 }
 
-// A word that is too long may be a list of paths, such as the value of PATH, so it is split at colons. The pattern is
-// matched only against short words, because at each position it searches the rest of the word for a slash.
+// paths splits a long word at colons, because the word may be a list of paths, such as the value of PATH. The pattern
+// is slow on long words: at each position, it searches the rest of the word for a slash.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {
@@ -245,7 +245,7 @@ func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
-// Older todo lists are out of date.
+// todos reads only the newest todo list, because older lists are out of date.
 func (c *collector) todos(messages []Message) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range slices.Backward(m.Calls) {

@@ -79,7 +79,7 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	}
 }
 
-// Text in an answer must not make a further compartment, fact or event.
+// If a summary contains tags or instructions, they must not become a further compartment, fact or event.
 func TestAnswersTextIsData(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		if c.Name != "instructions" && c.Name != "delimiters" && c.Name != "raw delimiters" {
@@ -103,8 +103,8 @@ func TestAnswersTextIsData(t *testing.T) {
 	}
 }
 
-// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness. At any
-// end, the asker's context ends, too, and the run waits for the asker.
+// Bug class H24 (docs/defects.md): a cancelled run left its agent running in the harness. When a run ends, it must
+// cancel the asker's context and wait for the asker.
 func TestBugH24AbortReachesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0

@@ -67,14 +67,15 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is one raw message of a chunk's range. Anchors and extractive compartments come from it.
+// A Message is one raw message of a chunk's range. The historian finds anchors in messages, and makes extractive
+// compartments from them.
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are by the message's author, according to Role.
+	// Texts were written by the author that Role names.
 	Texts []string
-	// Others are texts of other authors, for example the content of a file that the user attached. They count like
-	// outputs of tools.
+	// Others are texts of other authors, for example the content of a file that the user attached. The historian treats
+	// them like outputs of tools.
 	Others []string
 	Calls  []Call
 }

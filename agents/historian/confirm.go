@@ -14,8 +14,8 @@ import (
 
 // Unconfirmed counts parts of an answer that the raw messages do not confirm.
 type Unconfirmed struct {
-	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. A line in
-	// several tiers counts once.
+	// Quotes counts the lines "U: …" that contain words that the user has not typed in the compartment's range. A line
+	// in several tiers is counted once.
 	Quotes int
 	// Unsourced facts name no messages. Misplaced facts name messages outside the chunk. Unfounded facts share no
 	// anchor with their messages, or quote words that the user has not typed.
@@ -64,13 +64,13 @@ func (c *candidate) confirm(j *Job) {
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
 // A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
-// with its line. At the start of a line, models also write for example "u :", "**U**：", "1. User:" or "Human:". A
-// quote stays if one message of the user has its words in the same order, without other words between. Case, blanks,
-// line breaks, forms of quotation marks, and marks around the quote do not count. If a message has only the first
-// sentences of a quote, only these stay.
+// with its line. At the start of a line, quotes also recognises other forms, for example "u :", "**U**：", "1. User:" or
+// "Human:". A quote is kept if one message of the user contains its words in the same order, without other words
+// between them. The comparison ignores case, blanks, line breaks, forms of quotation marks, and marks around the quote.
+// If a message contains only the first sentences of a quote, the rest of the quote is removed.
 type quotes struct {
 	typed []haystack
-	// seen counts the quotes. refused holds the quotes that were left out or shortened.
+	// seen counts the quotes. refused has the quotes that were removed or shortened.
 	seen    int
 	refused map[string]bool
 }
@@ -85,8 +85,8 @@ func typedIn(messages []Message) []haystack {
 	return all
 }
 
-// confirm removes unconfirmed quotes from a compartment's title and tiers. An empty tier then gets the text of the
-// tier before.
+// confirm removes unconfirmed quotes from a compartment's title and tiers. If the second or third tier is then empty,
+// it gets the text of the tier before.
 func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Title = cmp.Or(strings.TrimSpace(q.line(c.Title)), fmt.Sprintf("Messages %d to %d", c.Start, c.End))
 	var tiers [4]string
@@ -105,8 +105,8 @@ func (q *quotes) confirm(c *chronicle.Compartment) {
 	c.Tiers = tiers
 }
 
-// WithoutQuotes cleans a compartment's texts, and removes the quotes of the user. It is for a compartment that was
-// not compared with the user's words, for example the harness's own summary.
+// WithoutQuotes cleans a compartment's texts, and removes all quotes of the user. It is for a compartment whose quotes
+// cannot be compared with the user's words, for example the harness's own summary.
 func WithoutQuotes(c chronicle.Compartment) chronicle.Compartment {
 	c.Title = clean(c.Title)
 	for i, tier := range c.Tiers {
@@ -142,13 +142,13 @@ func (q *quotes) line(line string) string {
 	return strings.TrimRight(kept, " \t")
 }
 
-// A hostile answer could take long. A normal compartment has a few quotes of a few sentences.
+// These limits bound the time for a hostile answer. A normal compartment has a few quotes of a few sentences.
 const (
-	maxQuotes = 200 // only so many quotes of a compartment are looked for; the others are left out
-	maxQuoted = 20  // only so many sentences of a quote are looked for one by one
+	maxQuotes = 200 // quotes of a compartment that are compared; further quotes are removed
+	maxQuoted = 20  // sentences of a quote that are compared one by one
 )
 
-// beginning returns the first sentences of the quote, if possible all, that one message of the user contains, or "".
+// beginning returns the longest beginning of a quote, in whole sentences, that one message of the user contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words
@@ -173,8 +173,8 @@ func quotable(text string) string { return normalise(quotationMarks.Replace(text
 
 var quotationMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'", "\ufeff", " ")
 
-// quoteMark matches "U:" and, at the start of a line, similar letters, colons and invisible characters. A path such
-// as U:\tmp is not a quote.
+// quoteMark matches "U:". At the start of a line, it also matches similar letters and colons, and invisible characters
+// between them. A path such as U:\tmp is not a quote.
 var quoteMark = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		unseen = `[\s\p{Z}\p{Cf}\p{M}]*`
@@ -204,7 +204,7 @@ type evidence struct {
 	prepared       map[place]*haystack
 }
 
-// A place names a message, with or without the words of others, for example outputs of tools.
+// A place is a key of evidence.prepared: a message, with or without the texts of others, for example outputs of tools.
 type place struct {
 	message    int
 	withOthers bool
@@ -214,9 +214,9 @@ func newEvidence(messages []Message) *evidence {
 	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
-// supports reports whether a message of the fact's range has an anchor of the fact. Without anchors, a sentence of a
-// message must say the same. For a rule or a constraint, only the words of the user and the words and calls of the
-// model count, because a web page must not make rules for every later session.
+// supports reports whether a message in the fact's source range contains an anchor of the fact. If the fact has no
+// anchors, a sentence of a message must say the same. For a rule or a constraint, the texts of others do not count,
+// because a web page must not make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -232,7 +232,7 @@ func (e *evidence) supports(f chronicle.Fact) bool {
 	return false
 }
 
-// A fact without anchors is an anchor as a whole.
+// If a fact has no anchors, its whole content is one anchor.
 func anchorsOfFact(content string) []Anchor {
 	c := newCollector()
 	c.words(content, 0)
@@ -247,7 +247,7 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// haystack has the words of others only if they count.
+// If at.withOthers is false, haystack leaves out the texts of other authors.
 func (e *evidence) haystack(at place) *haystack {
 	if h := e.prepared[at]; h != nil {
 		return h

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The user typed message 1, the model wrote 2 and 4, and 3 holds a file that the user attached.
+// The user typed message 1. The model wrote messages 2 and 4. Message 3 contains a file that the user attached.
 var typed = []Message{
 	{Ordinal: 1, Role: User, Texts: []string{"Yes, never\npush to `main`. It\u2019s  protected! Use “bun” 1.2."}},
 	{Ordinal: 2, Role: Assistant, Texts: []string{"I will delete the branches."}, Calls: []Call{{Tool: "bash", Arguments: []byte(`{"command":"go test ./internal/db"}`), Output: "--- FAIL: TestPool"}}},
@@ -44,7 +44,7 @@ func (a *answers) Ask(context.Context, ask.Request) (ask.Answer, error) {
 	return ask.Answer{Text: text}, nil
 }
 
-// A model may invent words of the user. The head of every later prompt would show such a line as a quote of the user.
+// If a model invents a line "U: …", the head of every later prompt would show the line as a quote of the user.
 func TestQuotesStandInTheUsersWords(t *testing.T) {
 	for _, test := range []struct {
 		name, tier, want string
@@ -110,7 +110,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// The head of every later session of the project shows a fact.
+// A false fact would be in the head of every later session of the project.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

@@ -10,10 +10,9 @@ import (
 
 // An Errand is a range of messages to summarise, chunk by chunk, for a recomp or a wrap-up.
 type Errand struct {
-	// Job holds the settings of all runs. RunErrand sets the chunk, the messages and, after the first chunk, the
-	// references. No run leaves its last compartment to the next run.
-	Job Job
-	// Range is the range to summarise.
+	// Job holds the settings of all runs. RunErrand sets Chunk, Raw and KeepLast, and after the first chunk also
+	// References.
+	Job   Job
 	Range chronicle.Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
@@ -21,10 +20,10 @@ type Errand struct {
 
 type ErrandPorts struct {
 	Ports
-	// Chunk reads as many messages from the start of a range as fit into the budget. Without messages, the chunk has
+	// Chunk reads as many messages from the start of r as fit into the budget. If there are no messages, the chunk has
 	// no lines.
 	Chunk func(ctx context.Context, r chronicle.Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stores the result of the last chunk, so that an interrupted errand can continue.
+	// Save stores the result of one chunk, so that an interrupted errand can continue.
 	Save func(ctx context.Context, done Result) error
 }
 
@@ -38,10 +37,10 @@ type ErrandResult struct {
 	Attempts []Attempt
 }
 
-// RunErrand runs the historian over a range, chunk by chunk. It writes no extractive compartments, because a poor
-// summary is better than none only in an emergency. If no model gives a valid answer, it tries a shorter chunk, with
-// half the budget, and stops if that cannot help. It returns an error only if a port fails or ctx ends. Saved results
-// stay saved.
+// RunErrand runs the historian over a range, chunk by chunk. If no model gives a valid answer, RunErrand tries a
+// shorter chunk, with half the budget, and stops if a shorter chunk cannot help. It writes no extractive compartments:
+// such a poor summary is better than none only in an emergency. If a port fails or ctx ends, RunErrand returns an
+// error, and saved results stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
@@ -59,12 +58,12 @@ type progress struct {
 	done       ErrandResult
 	references []chronicle.Compartment
 	budget     int
-	// failedAt is the end of the last chunk that failed since the last success, or after the range. The next chunk must
-	// end before failedAt.
+	// failedAt is the end of the last chunk that failed since the last success. If none has failed, it is the first
+	// ordinal after the range. The next chunk must end before failedAt.
 	failedAt int
 }
 
-// After a failure, step shortens the next chunk or sets the problem.
+// step summarises one chunk. If no answer is valid, step shortens the next chunk or sets the problem.
 func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
@@ -115,7 +114,7 @@ func (r *progress) save(ctx context.Context, res Result) error {
 // minBudget is the smallest budget of a chunk, in tokens.
 const minBudget = 20
 
-// HalveBudget returns half the budget of a chunk, or false if it cannot become smaller.
+// HalveBudget returns half the budget of a chunk. If the budget cannot become smaller, it returns false.
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget

@@ -30,7 +30,7 @@ type errandLog struct {
 	saved []chronicle.Range
 }
 
-// A chunk has one message for each ten tokens of the budget.
+// Each chunk has one message for each ten tokens of the budget.
 func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},

@@ -25,8 +25,8 @@ var bands = sync.OnceValue(func() [][]string {
 	return all
 })
 
-// examples shows which content deserves which importance, with compartments of invented projects. The choice depends
-// on session and chunk, so a repeated run sees the same examples.
+// examples returns compartments of invented projects, which show the model how important different content is. A
+// repeated run with the same session and chunkStart gets the same examples.
 func examples(session string, chunkStart int) string {
 	h := fnv.New32a()
 	h.Write([]byte(session + ":" + strconv.Itoa(chunkStart)))

@@ -8,13 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// After this number of messages, an extractive compartment ends before the next prompt of the user. A compartment
-// from a model is about as long.
+// When an extractive compartment has this many messages, it ends before the next prompt of the user. A compartment from
+// a model is about as long.
 const extractSpan = 40
 
-// Extract uses no model. It fills compartments with the user's sentences, decisions, files, commands, errors and
-// commits from the raw messages. The compartments cover exactly the chunk, and say that no model has written them. Extract
-// succeeds for every chunk, and depends only on the arguments.
+// Extract makes compartments from the raw messages without a model. They contain the user's sentences, decisions,
+// files, commands, errors and commits, and say that no model has written them. They cover exactly the chunk. Extract
+// succeeds for every chunk, and depends only on its arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment
 	for _, r := range turns(chunk, raw) {
@@ -25,7 +25,7 @@ func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	return found
 }
 
-// A chunk is split before prompts of the user, so that a call and its result stay together.
+// turns splits a chunk only before prompts of the user, so that a call and its result stay together.
 func turns(chunk *Chunk, raw []Message) []chronicle.Range {
 	prompts := map[int]bool{}
 	for _, m := range raw {

@@ -11,15 +11,15 @@ import (
 const (
 	// maxTrait bounds an observation of one sentence, in runes.
 	maxTrait = 200
-	// leastShown is the minimum length in runes of the user's words that support an observation: "ok" supports none.
+	// leastShown is the minimum length in runes of the user's words that support an observation: "ok" is not enough.
 	leastShown = 8
 )
 
 func (j *Job) takesObservations() bool { return j.Observes && !j.WithoutFacts }
 
-// The user's own words must support an observation, which ends with them, for example "prefers short answers. U: keep
-// it short". Words of a tool or a file support nothing. An observation that names a path, a number or a symbol is
-// about a project, and not about the user.
+// confirmObservations returns the observations that the user's own words support. An observation ends with these words,
+// for example "prefers short answers. U: keep it short". An observation that names a path, a number or a symbol is left
+// out, because it is about a project and not about the user.
 func confirmObservations(all []chronicle.Observation, j *Job) (confirmed []chronicle.Observation) {
 	for _, o := range all {
 		trait, words, _ := strings.Cut(o.Content, "U: ")

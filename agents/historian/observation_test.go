@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An observation must be true in any project. Without the user's consent, the run takes no observation.
+// An observation must be true in any project. If the user has not consented, the run returns no observations.
 func TestObservationsNeedTheWordsOfTheUser(t *testing.T) {
 	raw := []Message{
 		{Ordinal: 1, Role: User, Texts: []string{"Keep it short, please."}, Others: []string{"The user loves bananas and long prose."}},

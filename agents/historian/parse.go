@@ -14,33 +14,33 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A Draft is an answer that was not yet checked against the chunk.
+// A Draft is a parsed answer that has not been checked against the chunk.
 type Draft struct {
 	// Compartments are sorted by start, without keys and receipts.
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
-	// Observations still end with the words of the user that show them.
+	// Each observation still ends with the words of the user that support it.
 	Observations []chronicle.Observation
-	// Items are the numbers of the sentences that the answer chooses as promises. Closed are earlier promises that it
-	// closes.
+	// Items are the numbers of the sentences that the model chose as promises. Closed are the earlier promises that the
+	// answer closes.
 	Items  []int
 	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages.
 	Unsourced int
-	// UnprocessedFrom is the first ordinal that is left to the next run, or 0.
+	// UnprocessedFrom is the first ordinal that the answer leaves to the next run, or 0.
 	UnprocessedFrom int
 	// Skipped says which compartments could not be read, and why.
 	Skipped []string
 }
 
-// A normal answer has a few compartments of a few kilobytes each. The bounds keep a runaway answer out of memory and
-// database.
+// A normal answer has a few compartments of a few kilobytes each. These limits keep an endless answer out of the memory
+// and the database.
 const (
 	maxAnswer   = 1 << 20
 	maxItems    = 200
 	maxFacts    = 40 // few, because the facts of one answer must not displace the project's other facts
 	maxItemText = 2_000
-	// maxObservations is small, because a chunk shows few traits of the user.
+	// maxObservations is small, because a chunk reveals little about the user.
 	maxObservations = 5
 	maxTitle        = 300
 	maxOrdinal      = 1 << 31
@@ -49,9 +49,9 @@ const (
 	flatTierThree   = 420
 )
 
-// Parse reads an answer leniently. It ignores wrappers, prose and fences around the elements, and accepts attributes
-// in any order. If a closing tag is missing, another tag may show where the element ends. Parse never fails: without
-// compartments, the draft is empty. Its time is linear in the length of the answer.
+// Parse reads an answer leniently: it ignores text around the elements, and accepts attributes in any order and missing
+// closing tags. Parse never fails: if it finds no compartments, the draft has none. Its time is linear in the length of
+// the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -86,10 +86,9 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes invalid UTF-8 and control characters, which must not get into a database or a terminal. It also
-// removes invisible characters, for example those that change the direction of a line, except the joiners of some
-// scripts. Line breaks of Unicode become "\n", so that this package splits a text into the
-// lines that a reader sees.
+// clean removes invalid UTF-8 and control characters, which must not reach a database or a terminal. It also removes
+// invisible characters, for example those that change the direction of a line, but not the two joiners that some
+// scripts need. It replaces Unicode line separators by "\n", so that this package sees the same lines as a reader.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -104,7 +103,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// Some models reason before their answer, and may write a first attempt at the same compartments there.
+// Some models reason before the answer, and write a first attempt at the compartments into the reasoning.
 func withoutThinking(answer string) string {
 	trimmed := strings.TrimSpace(answer)
 	if !strings.HasPrefix(trimmed, "<think>") {
@@ -119,8 +118,8 @@ func withoutThinking(answer string) string {
 // These tags end a compartment without an end tag.
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<open_items>", "<meta>", "</output>"}
 
-// The tag of an element begins at start, its body is answer[body:end], and the text after it begins at next. isOpen
-// means that the answer stopped within the compartment.
+// The opening tag of an element begins at start, its body is answer[body:end], and the text after the element begins at
+// next. isOpen means that the answer breaks off within the compartment.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool
@@ -155,12 +154,12 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 	return around.String()
 }
 
-// elements finds the compartments of an answer in linear time. It returns false if there are too many.
+// elements finds the compartments of an answer in linear time. If there are more than maxItems, it returns false.
 //
-// A summary may quote this grammar, so tags are matched like brackets. A compartment with an end tag ends there and
-// nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the summary quotes an
-// end tag without a start tag, the last end tag before the next compartment counts. A compartment without an end tag
-// ends at the next compartment, or at the first tag of the list ends after its last tier.
+// A summary may quote this grammar, so tags are matched like brackets. If a compartment has an end tag, it ends there:
+// in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the summary quotes an end tag without a
+// start tag, the last end tag before the next compartment counts. If a compartment has no end tag, it ends at the next
+// compartment, or at the first tag of the list "ends" after its last tier.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
@@ -213,7 +212,7 @@ func elements(answer string) (found []element, ok bool) {
 
 // text is the answer up to the next compartment.
 func (e *element) endWithoutTag(text string, isLast bool) {
-	behind := e.body // tags count only after the last tier, because a tier may quote them
+	behind := e.body // tags before the last tier are ignored, because a tier may quote them
 	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
 		behind += tiers[len(tiers)-1][1]
 	}
@@ -247,7 +246,8 @@ func compartment(attributes map[string]string, body string) (chronicle.Compartme
 	return c, ""
 }
 
-// A ">" between quotes does not end the tag. With an unpaired quote, the first ">" ends the tag.
+// openTag returns the length of a tag. A ">" inside quotes does not end the tag. If a quote is unpaired, the first ">"
+// ends the tag.
 func openTag(text string) (length int, selfClosed bool) {
 	end, quote := -1, byte(0)
 	for i := 0; i < len(text) && end < 0; i++ {
@@ -317,7 +317,7 @@ func importance(text string) int {
 
 var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
 
-// Of a list such as "bug,docs", only the known kinds stay.
+// episode returns only the known kinds of a list such as "bug,docs".
 func episode(list string) string {
 	var known []string
 	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
@@ -329,9 +329,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// A tier ends at the next tag of any tier, so that a wrong closing tag does no harm. A missing second or third tier
-// repeats the tier before. A missing fourth tier is empty. A missing first tier gets the text of the first tier with
-// text.
+// A tier ends at the next tag of any tier, so a wrong closing tag does no harm. A missing second or third tier gets the
+// text of the tier before. A missing first tier gets the text of the first tier with text. A missing fourth tier stays
+// empty.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -364,8 +364,8 @@ func flat(body string) [4]string {
 	return [4]string{body, cut(body, flatTierTwo), cut(body, flatTierThree), ""}
 }
 
-// cutElement returns the content of the first element with a name, and the other text. An element that is not closed
-// extends to the end.
+// cutElement returns the content of the first element called name, and the text around the element. An element without
+// an end tag extends to the end of the text.
 func cutElement(text, name string) (content, rest string, found bool) {
 	before, after, found := strings.Cut(text, "<"+name+">")
 	if empty, behind, ok := strings.Cut(text, "<"+name+"/>"); ok && (!found || len(empty) < len(before)) {
@@ -378,8 +378,8 @@ func cutElement(text, name string) (content, rest string, found bool) {
 	return content, before + behind, true
 }
 
-// A fact names the messages that it comes from, for example "* [12-15] Tests run with bun". A bullet without messages
-// is not a fact.
+// A fact names its source messages, for example "* [12-15] Tests run with bun". parseFacts counts a bullet without
+// messages as unsourced.
 func (d *Draft) parseFacts(text string) {
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {

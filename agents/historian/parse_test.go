@@ -101,7 +101,7 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, `&amp;lt;`, which stands for `&lt;`, becomes `<`.
+// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, `&amp;lt;` becomes `<`. It must become `&lt;`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -114,9 +114,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md), and the reference vector. If a narrative quoted category tags, their content was
-// stored as facts. If a quote contained `<facts>` without escapes, it ended its compartment. If an answer had no
-// facts, the facts in its prose were stored.
+// Bug class H27 (docs/defects.md): if a narrative quoted category tags, the quoted lines became facts. A quoted
+// `<facts>` ended its compartment. If an answer had no facts, bullets of its prose became facts.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxPromises bounds the sentences of a chunk that the question shows as possible promises, and maxOpen the
-	// earlier promises. The newest are shown.
+	// maxPromises limits the sentences of a chunk that the question shows as possible promises, and maxOpen the earlier
+	// promises. If there are more, the question shows the newest.
 	maxPromises = 16
 	maxOpen     = 40
 	// A sentence with more bytes is pasted text.
@@ -24,16 +24,16 @@ const (
 //go:embed prompts/promises.v2.md
 var promiseRules string
 
-// A saying may promise or demand something for later, in one message of the range.
+// A saying is a sentence that may be a promise. One of the messages in Range contains the sentence.
 type saying struct {
 	words string
 	by    chronicle.Speaker
 	chronicle.Range
 }
 
-// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk,
-// because a run whose model fails never reads the raw messages. The answer chooses by number, and confirmItems
-// compares the choice with the raw messages.
+// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk, because
+// a run whose model fails never reads the raw messages. The answer chooses sentences by number, and confirmItems looks
+// for them in the raw messages.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil
@@ -66,8 +66,7 @@ var (
 	})
 )
 
-// in returns a saying as a promise if the user has typed the words, or the agent has written them outside a
-// quotation. Words of a file or a tool are no promise.
+// A saying is a promise only if the user typed its words in messages, or if the agent wrote them outside a quotation.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User
 	if s.by == chronicle.ByAgent {
@@ -89,7 +88,8 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// A sentence that matches but is no promise does little harm: the historian does not choose it.
+// If isPromise accepts a sentence that is not a promise, the historian does not choose the sentence, so little harm is
+// done.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }
@@ -113,7 +113,7 @@ func (j *Job) open() []chronicle.Note {
 	return j.Open[max(0, len(j.Open)-maxOpen):]
 }
 
-// Without anything to ask, the question about promises is "".
+// If there is nothing to ask, promiseSection returns "".
 func promiseSection(made []saying, open []chronicle.Note) string {
 	if len(made)+len(open) == 0 {
 		return ""
@@ -142,7 +142,8 @@ var (
 	})
 )
 
-// "* 3" chooses sentence 3 of the question. "* open 12 done [45]" closes promise 12, because of message 45.
+// The line "* 3" chooses sentence 3 of the question. The line "* open 12 done [45]" closes promise 12, because of
+// message 45.
 func (d *Draft) parseItems(text string) {
 	for _, line := range bullets(text) {
 		line = strings.ToLower(line)
@@ -159,9 +160,9 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// The raw messages must confirm each chosen promise. The answer can close only an earlier promise that was shown,
-// with a message of the chunk in which the user or the agent says something. Only a message of the user withdraws a
-// promise of the user.
+// confirmItems accepts a chosen sentence only if the raw messages contain it. The answer can close a promise only if
+// the question showed it, and must name a message of the chunk in which the user or the agent says something. Only a
+// message of the user can withdraw a promise of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

@@ -25,8 +25,8 @@ func promising() *Job {
 	}
 }
 
-// The historian chooses among sentences of the chunk, so it cannot invent a promise. A sentence that only a file, a
-// tool or a forged line says is refused.
+// The historian chooses among sentences of the chunk, so it cannot invent a promise. A sentence from a file, from a
+// tool or in a forged line is refused.
 func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	j := promising()
 	section := blocks(t, Prompt(j))["open_items"]

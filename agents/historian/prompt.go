@@ -26,7 +26,7 @@ var (
 	withObservations string
 )
 
-// System returns the historian's system prompt. Within a version it never changes, so that the provider can cache it.
+// System returns the historian's system prompt. It is always the same text, so that the provider can cache it.
 func System() string { return strings.TrimSpace(historianSystem) }
 
 func EditorSystem() string { return strings.TrimSpace(editorSystem) }
@@ -35,7 +35,7 @@ func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 const (
 	// The historian sees this number of the newest compartments.
 	maxReferences = 6
-	// maxReferenceText bounds each tier, in runes. An average first tier has about 1,300.
+	// maxReferenceText limits each tier of a reference, in runes. An average first tier has about 1,300.
 	maxReferenceText = 8_000
 	// maxMemoryText is in bytes. The head shows about half as much.
 	maxMemoryText = 32 << 10
@@ -64,7 +64,7 @@ func Prompt(j *Job) string {
 	return paragraphs(append(sections, data("new_messages", messages)))
 }
 
-// The second question begins with the first prompt, which the provider can read from its cache.
+// repairPrompt begins with the first prompt, because the provider has that prompt in its cache.
 func repairPrompt(prompt, answer string, problem *Invalid) string {
 	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Detail, data("previous_answer", answer)})
 }
@@ -75,8 +75,8 @@ func editPrompt(answer string) string {
 
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
-// data encloses text that is not an instruction. The lines around the text contain its hash, so no text can contain
-// its own end line, and equal texts get equal lines.
+// data puts marker lines around text that the model must not read as an instruction. The marker lines contain a hash of
+// the text, so the text cannot contain its own end line, and equal texts give equal lines.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])
@@ -104,8 +104,8 @@ func references(all []chronicle.Compartment) string {
 	return b.String()
 }
 
-// The known categories come first, in their order. Others follow in the order of their first fact. Within a category,
-// the newest fact is last.
+// memories lists the known categories first, in their order, and then other categories, in the order of their first
+// fact. Within a category, the newest fact is last.
 func memories(all []chronicle.Memory) string {
 	order := slices.Clone(chronicle.Categories[:])
 	lines := map[string][]string{}
@@ -124,7 +124,7 @@ func memories(all []chronicle.Memory) string {
 	return strings.Join(groups, "\n")
 }
 
-// The facts that fit are the newest, oldest first.
+// newestMemories returns the newest facts that fit, oldest first.
 func newestMemories(all []chronicle.Memory) []chronicle.Memory {
 	left := maxMemoryText
 	for i := range slices.Backward(all) {

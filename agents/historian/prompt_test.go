@@ -12,7 +12,7 @@ import (
 
 var dataLine = regexp.MustCompile(`(?m)^=== (BEGIN|END) DATA (\w+) ([0-9a-f]{16}) ===$`)
 
-// As for a reader, a block ends only with the line that has its name and number.
+// blocks returns the data blocks of a prompt. A block ends only with the line that has the block's name and number.
 func blocks(t interface{ Fatalf(string, ...any) }, prompt string) map[string]string {
 	found := map[string]string{}
 	for prompt != "" {
@@ -138,8 +138,8 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// With hash h, the first example comes from band h mod 5, and each further example from the next band. If the band of
-// example n (from 0) has m examples, index (h + n) mod m is chosen. So h = 3 gives d1, e1, a1, b0.
+// If a session has hash h, the first example comes from band h mod 5, and each further example from the next band.
+// Example n (from 0) is number (h + n) mod m of the m examples of its band. So h = 3 gives d1, e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {
@@ -160,7 +160,8 @@ func TestExamplesAreChosenByHash(t *testing.T) {
 	}
 }
 
-// If the prompt did not fit into a model's window, no run would ever succeed again. The newest memories are shown.
+// If the prompt did not fit into a model's window, no run would ever succeed again. So the prompt shows only the newest
+// memories.
 func TestReferencesAndMemoriesAreBounded(t *testing.T) {
 	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
 	short := len(Prompt(&j))

@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Receipt says how many anchors of a range its compartment still holds.
+// A Receipt says how many anchors of a range its compartment's text still contains.
 type Receipt struct {
-	// Found counts the anchors that the compartment holds, of All in its range.
+	// Found counts the anchors that the compartment contains. All counts the anchors of its range.
 	Found, All int
-	// Score is the weight of the found anchors divided by the weight of all, from 0 to 1. Without anchors, it is 1.
+	// Score is the weight of the found anchors divided by the weight of all, from 0 to 1. If there are none, Score is
+	// 1.
 	Score float64
 	// Missing is one line with the most valuable lost anchors, for example "never push to main · db/0031.sql · +4
-	// more". The head shows it with the compartment.
+	// more". The head shows the line with the compartment.
 	Missing string
 }
 
@@ -28,16 +29,16 @@ const (
 	maxSentences   = 2_000 // sentences that may express an anchor in other words
 	// A sentence with this share of another sentence's words says the same.
 	sameWords = 0.7
-	// Of each word, this number of runes is compared, so that "pushes" equals "pushed".
+	// Only this number of runes of each word is compared, so that "pushes" equals "pushed".
 	stemRunes = 5
-	// For a sentence with fewer words, no other wording is looked for.
+	// A sentence with fewer words than this is looked for only literally.
 	minStems = 2
 )
 
 const missingSeparator = " · "
 
-// Measure looks for the anchors of a range in the title and the tiers of its compartment. messages are the messages
-// of the range. The result depends only on the arguments.
+// Measure looks for the anchors of messages in the title and the tiers of the compartment that summarises them. The
+// result depends only on the arguments.
 func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	anchors := Anchors(messages)
 	text := newHaystack(title, tiers, anchors)
@@ -61,8 +62,8 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// Anchors are in order, and the words of tools are quoted and labelled. After an anchor that does not fit, a shorter
-// one still may. The end of the line counts the others.
+// missingLine lists the anchors in order. Words of tools are quoted and labelled. If an anchor does not fit, a shorter
+// one may still fit. The end of the line counts the omitted anchors.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -85,7 +86,7 @@ func missingLine(missing []Anchor) string {
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by their last element. If an element is unique, it is enough to name its file.
+	// bases counts the paths of the range by file name. If a file name is unique, the name alone identifies the file.
 	bases map[string]int
 }
 
@@ -113,7 +114,7 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// For some kinds, for example a rule, the same statement in other words is enough.
+// If the anchor is for example a rule, a sentence that says the same in other words is enough.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -129,8 +130,8 @@ func (h *haystack) holds(a Anchor) bool {
 
 const shortHash = 7
 
-// The last two elements of a path are enough. The last element is enough if it has a dot and no other path of the
-// range has it.
+// holdsPath accepts the last two elements of a path. It accepts the last element alone if the element has a dot and no
+// other path of the range ends with it.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true
@@ -180,9 +181,9 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the sentence
-// must also be one: "pushes to main" does not say "never push to main". If the anchor is a decision, the sentence
-// needs no word of decision: "the API listens on port 4001" says "we keep port 4001 for the API".
+// A text says an anchor if one of its sentences contains most words of the anchor. If the anchor is a rule, the
+// sentence must be a rule, too: "pushes to main" does not say "never push to main". If the anchor is a decision, the
+// sentence needs no word such as "keep": "the API listens on port 4001" says "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {

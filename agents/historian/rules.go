@@ -28,7 +28,7 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// A point ends a sentence only before a blank: "v1.2" and "main.go" do not end one. The full-width marks of Chinese
+// A full stop ends a sentence only before a blank, so "v1.2" and "main.go" stay whole. The full-width marks of Chinese
 // and Japanese need no blank.
 func sentenceEnd(line string) int {
 	for i, r := range line {
@@ -45,9 +45,8 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isRule looks for words of obligation, wish and choice in some languages, and not only for "must" and "never". A
-// question is never a rule. A sentence that wrongly counts as a rule does little harm: it is looked up like any other
-// anchor.
+// isRule looks for words of obligation, wish and choice in several languages. A question is never a rule. If isRule
+// accepts a sentence that is not a rule, the sentence becomes one more anchor, which does little harm.
 func isRule(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
 }
@@ -67,14 +66,14 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
 })
 
-// A decision is for example "We keep port 4001". A question ("Do we keep …?"), a condition ("If we keep …") and an
-// open point are no decisions.
+// A decision is for example "We keep port 4001". A question ("Do we keep …?"), a condition ("If we keep …") and an open
+// point are not decisions.
 func isDecision(sentence string) bool {
 	return withoutDecisionWord(sentence) != sentence && !openWords().MatchString(sentence)
 }
 
-// withoutDecisionWord tries the pattern at each beginning of a word, because a search with the pattern takes about five
-// times as long.
+// withoutDecisionWord tries the pattern at the start of each word. An unanchored search would take about five times as
+// long.
 func withoutDecisionWord(sentence string) string {
 	before := ' '
 	for i, r := range sentence {
@@ -88,7 +87,7 @@ func withoutDecisionWord(sentence string) string {
 	return sentence
 }
 
-// From firstHan on, scripts are written without blanks, for example Chinese and Japanese.
+// From firstHan on, characters belong to scripts without blanks between words, for example Chinese and Japanese.
 const firstHan = '\u2E80'
 
 var decisionWord = sync.OnceValue(func() *regexp.Regexp {
@@ -117,7 +116,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted leaves out code fences and lines after ">", because a file's words are not the model's own.
+// unquoted removes code fences and lines that start with ">", because they contain words of a file and not of the
+// model.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

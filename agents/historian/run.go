@@ -25,37 +25,37 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds all questions of a run to the historian. It is enough for a question, its repair and
-	// one other model.
+	// DefaultRunTimeout limits all questions of a run to the historian together. It is enough for a question, its
+	// repair, and a question to one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 
 type Job struct {
 	Session string
 	Chunk   Chunk
-	// Raw returns the messages of the chunk, if the run has something to compare with them.
+	// Raw returns the chunk's messages. Run calls Raw only to check an answer or to write extractive compartments.
 	Raw func() []Message
 	// References are the session's newest compartments, oldest first.
 	References []chronicle.Compartment
 	Memories   []chronicle.Memory
 	// Open are the project's open promises, oldest first.
 	Open []chronicle.Note
-	// WithoutFacts discards facts, observations and promises, if the user has switched memory off, or if the facts of
-	// the chunk were published before.
+	// WithoutFacts discards facts, observations and promises. The host sets it if the user has switched memory off, or
+	// if the facts of the chunk were published before.
 	WithoutFacts bool
-	// Observes lets the run take observations about a user who has consented.
+	// Observes allows observations about the user. The host sets it if the user has consented.
 	Observes bool
-	// KeepLast keeps the last compartment even if it ends at the end of the chunk: the host needs the space, or no
-	// later run will continue.
+	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it needs the
+	// space, or if no later run will continue the compartment.
 	KeepLast bool
-	// CanWait means that without a valid answer, the run ends without compartments, because there is time to ask a
-	// model again.
+	// CanWait means that the host can ask a model again later. If no answer is valid, the run ends without
+	// compartments.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
 	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses.
 	Models []string
-	// LiveModel is the model of the session, which is tried last.
+	// LiveModel is the session's own model. The run tries it last.
 	LiveModel string
 	// Timeout bounds one question, and RunTimeout all questions to the historian. 0 means the default.
 	Timeout, RunTimeout time.Duration
@@ -63,12 +63,12 @@ type Job struct {
 
 type Ports struct {
 	Asker ask.Asker
-	// Sleep waits for d or until ctx ends. nil means the machine's clock.
+	// Sleep waits for d or until ctx ends. If Sleep is nil, the run uses a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps. A run
-// that can wait may have none (see Job.CanWait).
+// A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps. If
+// Job.CanWait is set, a Result may have no compartments.
 type Result struct {
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
@@ -79,16 +79,16 @@ type Result struct {
 	Closed   []chronicle.Closing
 	// Unconfirmed counts the parts that the raw messages do not confirm.
 	Unconfirmed Unconfirmed
-	// Next is the first ordinal without a compartment. Facts from Next on are left to the next run.
+	// Next is the first ordinal without a compartment. Facts about messages from Next on are left to the next run.
 	Next int
 	// Discarded means that the last compartment was left to the next run.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
-	// Model gave the accepted answer. It is "" for extractive compartments, or if the harness does not name it.
+	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if nobody named it.
 	Model string
 	// Edited means that the editor wrote the tiers.
 	Edited bool
-	// Attempts are the questions in order. Each rejected answer has its reason.
+	// Attempts are the questions in order, each with the reason if its answer was rejected.
 	Attempts []Attempt
 }
 
@@ -100,8 +100,8 @@ type Attempt struct {
 	Usage        ask.Usage
 	// Kind is the kind of failure, or "" after an answer.
 	Kind ask.Kind
-	// Problem says why the answer was rejected, or is "". It holds no content of the session, but may hold a
-	// provider's message.
+	// Problem says why the answer was rejected, or is "". It may contain a provider's message, but no content of the
+	// session.
 	Problem string
 }
 
@@ -123,8 +123,8 @@ func (r *Result) Fidelity() float64 {
 	return sum / float64(max(1, len(r.Compartments)))
 }
 
-// ShorterMayHelp reports whether a model might succeed with a shorter chunk: after an invalid answer, a timeout, or a
-// prompt that was too long, but not, for example, after a wrong key.
+// ShorterMayHelp reports whether a model might succeed with a shorter chunk. It is true after an invalid answer, a
+// timeout or a prompt that was too long, but for example not after a wrong key.
 func (r *Result) ShorterMayHelp() bool {
 	return (r.MadeBy == chronicle.ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
@@ -135,13 +135,13 @@ func shorterMayHelp(attempts []Attempt) bool {
 	})
 }
 
-// Run summarises a chunk. It asks the first model, and once for a repair if the answer is invalid but not longer than
-// maxRepaired. Then it asks the other models, and the session's own model last. If no answer is valid, or if a
-// failure is final (see ask.Kind), it returns extractive compartments, unless the job can wait. So a bad model makes
-// summaries worse but never stops the progress.
+// Run summarises a chunk. It asks the first model. If the answer is invalid and not longer than maxRepaired, it asks
+// once for a repair. Then it asks the other models, and the session's own model last. If no answer is valid, or if a
+// failure is final (see ask.Kind), Run returns extractive compartments, or none if the job can wait. So a bad model
+// makes summaries worse, but never stops the progress.
 //
-// Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it returns
-// only the attempts, and the caller must publish nothing.
+// Run fails if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Run then returns only the
+// attempts, and the caller must publish nothing.
 func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	r, best, err := summarise(ctx, &j, p)
 	switch {
@@ -156,7 +156,7 @@ func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	}
 }
 
-// Without a valid answer, the candidate is nil. The editor may improve a valid answer.
+// If no answer is valid, the candidate is nil. If Job.Edit is set, the editor may improve a valid answer.
 func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	r := &run{job: j, ports: p}
 	if err := j.Chunk.check(); err != nil {
@@ -192,7 +192,7 @@ type candidate struct {
 	edited       bool
 }
 
-// answer returns the first valid answer, or nil, and an error only for an aborted run.
+// answer returns the first valid answer, or nil. It returns an error only if the run was aborted.
 func (r *run) answer(ctx context.Context) (*candidate, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.job.RunTimeout, DefaultRunTimeout), errRunTimeout)
 	defer cancel()
@@ -208,7 +208,7 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// Without a valid answer, firstValid returns the failure of the last question, or nil if that question had an answer.
+// If no answer is valid, firstValid returns the failure of the last question, or nil if that question had an answer.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -249,7 +249,7 @@ func (r *run) hasAnswered(model string) bool {
 
 var errRunTimeout = errors.New("the historian has used up its time")
 
-// At least one model is returned. "" means that the harness chooses.
+// models returns at least one name. The name "" lets the harness choose.
 func (r *run) models() []string {
 	models := ask.Models(r.job.Models...)
 	if len(models) == 0 {
@@ -261,8 +261,8 @@ func (r *run) models() []string {
 	return models
 }
 
-// backoff returns how long to wait before the retry of a transient failure: first 2 to 3 seconds, then 6 to
-// 8. The fraction depends on session and chunk, so that sessions that failed together do not retry together.
+// backoff returns how long to wait before the retry of a transient failure: first 2 to 3 seconds, then 6 to 8. The
+// exact time depends on session and chunk, so that sessions that failed together do not retry together.
 func (r *run) backoff(retry int) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(r.job.Session + ":" + strconv.Itoa(r.job.Chunk.Start)))
@@ -273,16 +273,16 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// thinking is the model's thinking in an answer's limit, in tokens. An answer is expected to have 500 tokens plus a
-// quarter of the chunk's size (history.RunCost). Its limit is thinking plus half of the chunk's size. For example, in
-// the scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The provider cuts a
-// longer answer, and a cut answer is not valid.
+// An answer's limit is thinking plus half of the chunk's size, in tokens. An answer is expected to have 500 tokens plus
+// a quarter of the chunk's size (history.RunCost), and needs the rest for the model's thinking. For example, in the
+// scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The provider cuts a longer
+// answer, and a cut answer is not valid.
 const thinking = 6_000
 
 // After a transient failure, a model is asked again this number of times.
 const transientRetries = 2
 
-// Some providers send an empty answer instead of an error, so an empty answer counts as a failure.
+// Some providers send an empty answer instead of an error, so an empty answer is a failure.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -313,13 +313,13 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 		problem = &ask.Error{Kind: ask.Classify(err), Err: err}
 	}
 	if problem.Kind == ask.TimedOut && a.Usage == (ask.Usage{}) {
-		a.Usage.Input = question.Tokens() // the provider named no usage, and the model has probably read the prompt
+		a.Usage.Input = question.Tokens() // the provider reported no usage, but the model has probably read the prompt
 	}
 	a.Kind, a.Problem = problem.Kind, cut(oneLine(reasonOf(problem).Error()), maxProblem)
 	return "", problem
 }
 
-// An Attempt already has the names of agent and model.
+// reasonOf removes the names of agent and model, which an Attempt already has.
 func reasonOf(problem *ask.Error) error {
 	if reason := errors.Unwrap(problem.Err); reason != nil {
 		return reason
@@ -344,7 +344,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// The parts that the raw messages do not confirm are removed.
+// check removes the parts of an answer that the raw messages do not confirm.
 func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
@@ -358,11 +358,11 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid)
 	return c, nil
 }
 
-// An answer of more runes is not sent back, for a repair or to the editor. Its model has probably repeated itself
-// without end, and would do so again at the same price.
+// If an answer has more runes, Run does not send it back for a repair or to the editor. The model has probably repeated
+// itself without end, and would do so again at the same price.
 const maxRepaired = 60_000
 
-// If the editor fails, or changes more than tiers, the whole draft stays.
+// If the editor fails, or changes a title or a range, the whole draft stays.
 func (r *run) edit(ctx context.Context, draft *candidate) error {
 	question := ask.Request{Agent: EditorAgent, System: EditorSystem(), Prompt: editPrompt(draft.text), Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + 2*tokens.Count(draft.text)
@@ -429,7 +429,7 @@ func Extractive(j Job) (Result, error) {
 	return r.extractive(), nil
 }
 
-// All results have these fields.
+// finish sets the fields that all results have.
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]

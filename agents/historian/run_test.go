@@ -126,7 +126,7 @@ func TestOrderOfTheAttempts(t *testing.T) {
 	}
 }
 
-// While there is time to ask again, the raw messages are not read either.
+// If the job can wait, the run writes no extract, so it does not read the raw messages.
 func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	j := newJob()
 	j.CanWait, j.Raw = true, func() []historian.Message {
@@ -143,10 +143,10 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	}
 }
 
-// Each attempt must have a problem, except a last attempt with a valid answer.
+// wantAttempts checks that each attempt has a problem, except a last attempt with a valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// Two questions of Once with different names count as one attempt.
+	// If Once also asks the suggested model, the two questions are one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -158,7 +158,7 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): an answer without text was no error, so the other models were never asked.
+// Bug class H25 (docs/defects.md): an answer without text was not an error, so the run never asked the other models.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
@@ -177,8 +177,7 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The first pause is 2 to 3 seconds and the second 6 to 8. A chunk always has the same pauses, and other sessions
-// have others.
+// The pauses of a chunk are always the same, first 2 to 3 seconds and then 6 to 8. Other sessions have other pauses.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -232,7 +231,7 @@ func TestShorterChunkDoesNotCureAWrongKey(t *testing.T) {
 	}
 }
 
-// Without a name from the user, the harness chooses. The session's own model comes last, and is not asked twice.
+// If the user names no model, the harness chooses. The session's own model comes last, and is not asked twice.
 func TestModelsOfAJob(t *testing.T) {
 	for _, test := range []struct {
 		models []string
@@ -291,7 +290,7 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// A last compartment that ends with the chunk is left to the next run, with the facts of its messages.
+// If the last compartment ends with the chunk, the run leaves it to the next run, with the facts of its messages.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -397,7 +396,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// The editor would read all of an endless draft, and write as much.
+// The editor would read an endless draft and write an equally long one.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text

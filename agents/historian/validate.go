@@ -36,17 +36,16 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// The first tiers of an answer together may be longer than the chunk by summarySlack bytes, and so may the other
-// tiers. A summary of a short chunk may need more words than the chunk, but a summary much longer than its source
-// saves nothing.
+// In each tier, the texts of all compartments together may be longer than the chunk by summarySlack bytes. The summary
+// of a short chunk may need more words than the chunk, but a summary much longer than its source saves nothing.
 const summarySlack = 4_096
 
 // Validate returns the compartments of a draft with their keys. They must follow each other without a gap, from the
-// first message of the chunk to the last one, or to the message before UnprocessedFrom.
+// first message of the chunk to its last message, or to the message before UnprocessedFrom.
 //
-// A gap between two compartments without words becomes part of the compartment before. A gap at either end of the
-// chunk is closed only if its messages cannot be read. Any other gap is an *Invalid, because closing it would hide
-// messages behind a summary that does not mention them.
+// If the messages in a gap between two compartments have no words, the first compartment is extended. A gap at either
+// end of the chunk is closed only if its messages cannot be read. Any other gap is an *Invalid: a summary that does not
+// mention its messages would hide them.
 func Validate(d Draft, chunk *Chunk) ([]chronicle.Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
@@ -91,7 +90,7 @@ func checkRange(c *chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// join closes the gaps that may be closed, and no other gap or overlap may be left.
+// join closes the gaps that may be closed. Any other gap or overlap is an error.
 func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	next := chunk.Start
 	for i := range found {
@@ -114,8 +113,8 @@ func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// Unreadable messages after the last compartment become part of it. Any others must be left explicitly to the next
-// run.
+// joinEnd extends the last compartment over unreadable messages after it. By unprocessed_from, the answer must leave
+// any other messages to the next run.
 func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {
@@ -135,8 +134,8 @@ func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	}
 }
 
-// The head shows each tier at a certain age of the compartment, so every tier is checked. A fourth tier of a megabyte
-// would push out all other history.
+// checkLength checks every tier, because the head shows each tier at some age of the compartment. A fourth tier of a
+// megabyte would push out all other history.
 func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	for tier := range found[0].Tiers {
 		length := 0
@@ -150,11 +149,11 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// With at most this number of messages after the last compartment, its topic probably goes on after the chunk.
+// If at most discardSlack messages follow the last compartment, its topic probably continues after the chunk.
 const discardSlack = 2
 
-// A last compartment that ends near the end of the chunk is left to the next run. A single compartment stays, because
-// each run must make progress.
+// discardLast leaves a last compartment that ends near the end of the chunk to the next run. A single compartment
+// stays, because each run must make progress.
 func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {

@@ -29,9 +29,9 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// The table holds the vectors of a reference implementation. The reference closes gaps of up to 15 messages even if
-// they have words. If unprocessed_from is after the chunk, it counts the whole chunk as done, even if some messages
-// are not covered.
+// The table has the test vectors of a reference implementation. The reference closes gaps of up to 15 messages even if
+// they have words. If unprocessed_from is after the chunk, the reference does not require that the compartments cover
+// all messages.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {
@@ -87,7 +87,7 @@ func TestValidateVectors(t *testing.T) {
 	}
 }
 
-// An unreadable message keeps its ordinal, so a compartment is extended over it, and the next run begins after it.
+// A compartment is extended over an unreadable message, so that the next run begins after the message.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)
@@ -187,8 +187,8 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	}
 }
 
-// A lower tier longer than the messages would push all older compartments out of the head as soon as its compartment
-// decays.
+// If a lower tier were longer than the messages, it would push all older compartments out of the head as soon as the
+// head shows it.
 func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for tier := range 4 {

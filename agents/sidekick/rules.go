@@ -37,7 +37,7 @@ const (
 	maxFinding = 400
 )
 
-// Of too many searches, the first ones count.
+// If there are too many searches, queriesOf returns the first ones.
 func queriesOf(answer string) (queries []string, err error) {
 	for _, m := range query.FindAllStringSubmatch(answer, -1) {
 		if text := oneLine(m[1]); text != "" && len(text) <= maxQuery && len(queries) < maxQueries {
@@ -97,24 +97,25 @@ func check(f Finding, words string, hits []Hit) error {
 	return checkAnchor(f.Text, hit.Text)
 }
 
-// isOdd finds for example a circled letter or a fraction, which could spell what no word rule reads.
+// isOdd reports characters such as a circled letter or a fraction. They could spell a name that the rules for words do
+// not recognise.
 func isOdd(r rune) bool {
 	return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("“”‘’«»–—…。、，", r)
 }
 
-// The sign of a number and the dashes of an option stay.
+// nameIn removes the punctuation around a word. It keeps the sign of a number and the dashes of an option.
 func nameIn(word string) string {
 	name := strings.TrimFunc(word, func(r rune) bool { return !isWord(r) })
 	before, _, _ := strings.Cut(word, name)
 	return before[len(strings.TrimRight(before, "-")):] + name
 }
 
-// The compared terms are shorter, so a longer word, in bytes, counts as a name.
+// A word of more bytes must occur literally in the result, like a name.
 const longestWord = 40
 
 // A precise word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force" or "30". A
-// model may say a fact in other words, but not with other names and numbers. A capital at the beginning of a sentence
-// makes no name.
+// model may say a fact in other words, but not with other names and numbers. A capital letter at the beginning of a
+// sentence does not make a name.
 func isPrecise(word string, begins bool) bool {
 	if len(word) > longestWord || strings.HasPrefix(word, "-") {
 		return true
@@ -146,8 +147,8 @@ func has(text, word string) bool {
 	}
 }
 
-// A text has too little in common with a hit if fewer than two, or less than a third, of its terms are terms of the
-// hit. Words of grammar do not count.
+// checkAnchor rejects a text if fewer than two, or less than a third, of its terms are terms of the hit. Words of
+// grammar are ignored.
 func checkAnchor(text, hit string) error {
 	known := make(map[string]bool)
 	terms.Each(hit, func(term []byte, _ int) { known[string(term)] = true })

@@ -29,10 +29,10 @@ type Job struct {
 	Progress func(results int, used ask.Usage)
 }
 
-// A Hit is a result of a search. About is for example "user, message 12 of this session".
+// A Hit is a result of a search. About describes its source, for example "user, message 12 of this session".
 type Hit struct{ About, Text string }
 
-// A Finding is what a model has found in a hit, if the rules allow it.
+// A Finding is what the model found in one hit. It has passed the rules.
 type Finding struct {
 	Hit  int // its index in the hits of the job's search
 	Text string
@@ -50,11 +50,11 @@ type Result struct {
 const (
 	maxQueries  = 3
 	maxFindings = 5
-	// maxWords, maxHit and maxHits bound the user's words, one result and all results in a question, in bytes.
+	// maxWords, maxHit and maxHits limit the user's words, one result and all results in a question, in bytes.
 	maxWords = 4_000
 	maxHit   = 2_000
 	maxHits  = 20_000
-	// thinking and longest are the room for thinking, and for the answer itself, in tokens.
+	// thinking and longest are the tokens that MaxOutput allows for thinking, and for the answer itself.
 	thinking = 2_000
 	longest  = 1_000
 )

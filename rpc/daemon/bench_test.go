@@ -15,7 +15,7 @@ var opencode = schema.InitializeParams{
 	Directory: "/work",
 }
 
-// As for a shim, a call goes through the bridge to a host in another process.
+// In this benchmark, a call goes through a bridge to a host in another process, as the calls of a shim do.
 func BenchmarkBridged(b *testing.B) {
 	for name, messages := range map[string][]byte{
 		"small": []byte(`["hello"]`),

@@ -13,14 +13,14 @@ import (
 // ErrHostGone means that the host closed the connection first, for example because it crashed.
 var ErrHostGone = errors.New("the host has gone")
 
-// lastAnswersTimeout bounds how long a bridge waits for the host after the shim has ended: the grace period for calls
-// in flight, and time to write the answers.
+// After the shim has ended, a bridge waits this long for the host: the grace period for calls in flight, and time to
+// write the answers.
 const lastAnswersTimeout = rpc.DefaultGrace + 3*time.Second
 
-// Bridge copies bytes between a shim and a host until either ends. When the shim ends its input, or ctx ends, Bridge
-// tells the host, copies the last answers, and returns nil. When the host ends first, Bridge returns ErrHostGone.
-// Bridge closes host. A goroutine that reads from shim may stay, because nothing interrupts a read from a blocking
-// pipe. With a recorder, every frame is recorded before it is passed on.
+// Bridge copies bytes between a shim and a host until one of them ends. If the shim ends its input, or ctx ends, Bridge
+// closes the input of the host, copies the last answers, and returns nil. If the host ends first, Bridge returns
+// ErrHostGone. Bridge closes host. The goroutine that reads from shim may remain, because nothing can interrupt a read
+// from a blocking pipe. If rec is not nil, Bridge records every frame before it copies the frame.
 func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *rpc.Recorder) error {
 	defer host.Close()
 	fromShim, fromHost := make(chan error, 1), make(chan error, 1)

@@ -11,18 +11,18 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// startPoll is the pause between two dials to a host that is starting. The user is waiting, and a failed dial takes
-// microseconds.
+// startPoll is the pause between two attempts to reach a host that is starting. It is short, because the user is
+// waiting and a failed dial takes only microseconds.
 const startPoll = time.Millisecond
 
-// After this number of dials, one dial looks in all directories. The new host listens where this process would, but
-// another process may be starting a host elsewhere.
+// Every lookEverywhere dials, one dial looks in all directories. The other dials look only where the new host should
+// listen, but another process may be starting a host elsewhere.
 const lookEverywhere = 50
 
-// Connect dials the host of the endpoint's data directory, wherever its socket is. If no host is running, Connect
-// calls start, and then dials until the new host answers or ctx ends. start returns a channel, which receives a value
-// when the new process ends. An older release is asked to stop, and its clients reconnect to the new host. Of many
-// processes that connect at the same time, only one starts a host.
+// Connect dials the host of the endpoint's data directory, in whatever directory its socket is. If no host is running,
+// Connect calls start, and then dials until the new host answers or ctx ends. start returns a channel, which receives a
+// value when the new process ends. If the host is of an older release, Connect asks it to stop and starts a new one. If
+// many processes call Connect at the same time, only one of them starts a host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {
@@ -33,7 +33,7 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
-	// Most likely, the process that held the lock before has started a host.
+	// While this process waited for the lock, the previous holder of the lock has probably started a host.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err
@@ -54,7 +54,7 @@ func needsStart(err error) bool {
 	return errors.Is(err, ErrNoHost) || errors.As(err, new(*outdatedError))
 }
 
-// dialCurrent is Dial, but returns an outdatedError if the running host is of an older release.
+// dialCurrent dials like Dial. If the running host is of an older release, it returns an outdatedError.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	version, at, err := hostVersion(ctx, e)
 	if err != nil {

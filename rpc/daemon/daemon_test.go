@@ -112,7 +112,7 @@ func TestNewerReleaseTakesOver(t *testing.T) {
 	p.awaitEnd()
 }
 
-// If an older host hangs, a newer release cannot start. The error names the process, so that the user can end it.
+// If an older host hangs, a newer release cannot start. So the error names the hanging process, which the user can end.
 func TestStuckOlderHostIsNamedWithARemedy(t *testing.T) {
 	p := newPlace(t)
 	stuck, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.socket(), Net: "unix"})

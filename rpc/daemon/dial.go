@@ -58,7 +58,7 @@ func dialUnix(ctx context.Context, e Endpoint) (net.Conn, error) {
 func checkServer(socket *net.UnixConn, user int) error {
 	uid, err := uidOf(socket)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // on such a system, the modes of directory and socket keep other users out
+	case errors.Is(err, errors.ErrUnsupported): // here, the modes of directory and socket keep other users out
 		return nil
 	case err != nil:
 		return err
@@ -71,8 +71,8 @@ func checkServer(socket *net.UnixConn, user int) error {
 // handshakeTimeout bounds the TCP handshake, at both ends.
 const handshakeTimeout = 5 * time.Second
 
-// dialTCP connects to the address in the token file. Without a file, the error is os.ErrNotExist. The port of a dead
-// host may belong to any other program, so its file is not used.
+// dialTCP connects to the address in the token file. If there is no file, the error wraps os.ErrNotExist. If no process
+// holds the host lock, dialTCP ignores the file: the port of a dead host may belong to any other program.
 func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := refusePipe(e.tcp()); err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// isLocked reports whether a process holds the lock file at path. It creates no file, and its shared lock does not
-// disturb other clients. A host that starts at that moment tries again.
+// isLocked reports whether a process holds the lock file at path. It creates no file. Its own lock is shared, so other
+// clients do not fail. A starting host that meets this lock tries again.
 func isLocked(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false

@@ -11,17 +11,17 @@ import (
 	"strconv"
 )
 
-// An Endpoint is a place where clients may reach the host of a data directory,
-// for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock.
+// An Endpoint says where clients can reach the host of a data directory, for example at the socket
+// $XDG_RUNTIME_DIR/magicctx/NAME.sock.
 type Endpoint struct {
 	dir  string // the runtime directory
 	name string // the name of the data directory within dir
-	// data is the data directory, or "" for an endpoint of one place; see Dial.
+	// data is the data directory. If it is "", Dial looks only in dir.
 	data string
 }
 
-// NewEndpoint returns the endpoint at which this process would serve dataDir, whether or not a host runs. It creates
-// the first usable of RuntimeDirs. Dial also finds a host that started with another environment.
+// NewEndpoint returns the endpoint at which this process would serve dataDir, and creates the first usable directory of
+// RuntimeDirs. Dial also finds a host that started with another environment.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -36,7 +36,7 @@ func NewEndpoint(dataDir string) (Endpoint, error) {
 	return e, nil
 }
 
-// EndpointIn returns the endpoint of dataDir's host in one runtime directory, where alone Dial looks. dataDir must be
+// EndpointIn returns the endpoint of dataDir's host in runtimeDir. Dial then looks only in runtimeDir. dataDir must be
 // absolute. EndpointIn creates nothing.
 func EndpointIn(runtimeDir, dataDir string) Endpoint {
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
@@ -51,7 +51,7 @@ func (e Endpoint) String() string { return e.socket() }
 
 func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") }
 
-// tcp is the path of the token file, for the address and the token of a host that cannot listen on a Unix socket.
+// tcp is the path of the token file. If a host cannot listen on a Unix socket, it writes its address and token there.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
 // A host holds hostLock until it ends.
@@ -60,12 +60,12 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // A bridge holds startLock while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// dataLock keeps out a second host with another runtime directory, for example one that started without
+// dataLock prevents a second host with another runtime directory, for example one that was started without
 // XDG_RUNTIME_DIR.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
-// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. They
-// need not exist or be usable:
+// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. A
+// directory need not exist or be usable:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
@@ -78,8 +78,8 @@ func RuntimeDirs(dataDir string) []string {
 	return dirs
 }
 
-// CheckRuntimeDir returns the reason why no host can have its socket in dir, or nil. It creates nothing, so it relies
-// on the permissions that the system reports.
+// CheckRuntimeDir returns why no host can have its socket in dir, or nil. It creates nothing, and trusts the
+// permissions that the system reports.
 func CheckRuntimeDir(dir string) error {
 	err := checkOwner(dir)
 	if errors.Is(err, os.ErrNotExist) { // a host creates the directory when it starts
@@ -100,7 +100,7 @@ func runtimeDirBelow(temporary string) string {
 	return filepath.Join(temporary, "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
-// runtimeDir examines the file system on each call, so that bridge and host arrive at the same directory.
+// runtimeDir examines the file system on each call and stores nothing, so that bridge and host find the same directory.
 func runtimeDir(dataDir string) (string, error) {
 	var unfit error
 	for _, path := range RuntimeDirs(dataDir) {
@@ -114,7 +114,7 @@ func runtimeDir(dataDir string) (string, error) {
 		if unfit == nil {
 			unfit = err
 		} else {
-			unfit = fmt.Errorf("%w; %w", unfit, err) // joined on one line, because the shim shows the message to the user
+			unfit = fmt.Errorf("%w; %w", unfit, err) // one line, because the shim shows the message to the user
 		}
 	}
 	return "", unfit
@@ -129,8 +129,8 @@ func checkWritable(dir string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// privateDir creates path for this user only. Anybody may create directories below the system's directory for
-// temporary files, so a directory of another user is refused.
+// privateDir creates a directory that only this user can read. Anybody may create directories in the system's directory
+// for temporary files, so privateDir refuses a directory of another user.
 func privateDir(path string) (string, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err

@@ -34,7 +34,7 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		if got := filepath.Dir(e.String()); got != want {
 			t.Errorf("socket in %s, want %s", got, want)
 		}
-		// A file with the directory's name makes the directory unusable, even for root.
+		// Where a file has the directory's name, not even root can create the directory.
 		if err := os.Remove(want); err != nil {
 			t.Fatal(err)
 		}

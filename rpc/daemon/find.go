@@ -15,7 +15,7 @@ import (
 )
 
 // LookDirs returns the directories in which a host of dataDir may have its socket: the recorded directory, the
-// RuntimeDirs of this process, and those of a process with or without XDG_RUNTIME_DIR and TMPDIR.
+// RuntimeDirs of this process, and the usual directories of processes with another environment.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -33,8 +33,8 @@ func LookDirs(dataDir string) []string {
 	return all
 }
 
-// Dial connects to the running host of this user. It looks in all LookDirs of the data directory, or only in the
-// directory of EndpointIn. If no host is running, the error is ErrNoHost.
+// Dial connects to the running host of this user. It looks in all LookDirs of the data directory. For an endpoint of
+// EndpointIn, it looks only in one directory. If no host is running, the error is ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	conn, _, err := find(ctx, e)
 	return conn, err
@@ -69,7 +69,7 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 	return nil, e, noHost
 }
 
-// The data directory, which all clients know in any environment, has the record of the host's runtime directory.
+// A file in the data directory names the host's runtime directory, for clients with another environment.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
 // maxRecordBytes is larger than any path.
@@ -86,8 +86,8 @@ func (e Endpoint) record() error {
 	return nil
 }
 
-// Without a record, recorded returns no directory. The record is only a hint: Dial makes sure that directory and host
-// belong to this user.
+// If there is no record, recorded returns no directory. The record is only a hint: Dial checks that the directory and
+// the host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block

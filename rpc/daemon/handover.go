@@ -13,14 +13,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// handoverTimeout bounds the wait until an older host has finished its calls and stopped.
+// handoverTimeout limits how long a new host waits until the older host has finished its calls and stopped.
 const handoverTimeout = rpc.DefaultGrace + 5*time.Second
 
-// probeTimeout bounds the wait for a host's version, which comes at once from a healthy host.
+// probeTimeout limits how long hostVersion waits for a host. A healthy host answers at once.
 const probeTimeout = 5 * time.Second
 
-// hostVersion returns the version and the endpoint of the running host. A host that is about to stop counts as
-// absent: ErrNoHost.
+// hostVersion returns the version and the endpoint of the running host. If the host is about to stop, the error is
+// ErrNoHost.
 func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -47,8 +47,8 @@ func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, 
 // An old host does not know new methods.
 const codeMethodNotFound = -32601
 
-// A status can fail, because it reads the store, and names sessions and clients. So only a host without the method
-// "version" is asked for its status.
+// askVersion calls the method "version". If the host is too old for this method, askVersion takes the version from the
+// host's status. A status can fail, because it reads the store.
 func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	var r schema.VersionResult
 	err := client.Call(ctx, schema.MethodVersion, schema.VersionParams{}, &r)
@@ -60,8 +60,8 @@ func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	return st.Version, err
 }
 
-// askToStop waits until the host no longer listens. The host may still be finishing its calls, so its successor waits
-// for the host lock.
+// askToStop returns when the host no longer listens. The host may still be finishing its calls, so its successor must
+// wait for the host lock.
 func askToStop(ctx context.Context, e Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (e *outdatedError) Error() string {
 	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, rpc.Version)
 }
 
-// takeOver makes the older host stop, or succeeds if that host has gone.
+// takeOver makes the older host stop. If that host has already gone, takeOver returns nil.
 func (e *outdatedError) takeOver(ctx context.Context) error {
 	if err := askToStop(ctx, e.at); err != nil && !errors.Is(err, ErrNoHost) {
 		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
@@ -109,7 +109,7 @@ func (e *outdatedError) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// Releases are written like v1.2.3.
+// isOlder compares releases such as v1.2.3.
 func isOlder(a, b string) bool {
 	va, okA := parseRelease(a)
 	vb, okB := parseRelease(b)

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// handshakeVersion is in the token file, so that a later handshake can get another number.
+// The token file contains handshakeVersion, so that a later release can use another handshake.
 //
 // Both ends know the token, and each proves it without sending it. All values are 32 bytes, written as 64 hexadecimal
 // digits:

@@ -13,8 +13,8 @@ import (
 // If a host listens, the system accepts a connection at once.
 const leftoverTimeout = time.Second
 
-// Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. A starting host
-// replaces its own leftover. Lock files stay for ever; see lock.
+// Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. When a host starts, it
+// replaces its own leftover. Lock files are never removed; see lock.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	if checkOwner(runtimeDir) != nil { // the files of another user must not be examined or removed
 		return nil, nil
@@ -36,7 +36,7 @@ func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	return found, nil
 }
 
-// RemoveLeftover removes a file of Leftovers, unless a host has started there since.
+// RemoveLeftover removes a file of Leftovers. If a host has started there since, it returns an error.
 func RemoveLeftover(ctx context.Context, path string) error {
 	e, ok := endpointOf(path)
 	if !ok {
@@ -67,8 +67,8 @@ func endpointOf(path string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// isServed reports whether a host listens at the endpoint, or is about to. A dial that times out counts as yes,
-// because the system refuses at once if no process listens.
+// isServed reports whether a host listens at the endpoint, or is about to. If no process listens, the system refuses a
+// dial at once. So isServed returns true if the dial times out.
 func isServed(ctx context.Context, e Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()

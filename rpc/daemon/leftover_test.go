@@ -9,7 +9,7 @@ import (
 )
 
 func TestLeftoversHaveNoListeningHost(t *testing.T) {
-	dir, err := os.MkdirTemp("", "mch") // the test's own directory may have a path too long for a socket
+	dir, err := os.MkdirTemp("", "mch") // the path of t.TempDir may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestLeftoversHaveNoListeningHost(t *testing.T) {
 	}
 }
 
-// A starting host holds its lock before it listens, so its socket is no leftover.
+// A starting host locks its lock file before it listens. While the lock is held, its socket is not a leftover.
 func TestLeftoverOfAStartingHostStays(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "0000dddd.sock")

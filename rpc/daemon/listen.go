@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Listener accepts permitted clients of one data directory's host: processes of this user over a Unix socket, and
-// over TCP processes that can read the token file.
+// A Listener accepts clients of one data directory's host. On a Unix socket, it accepts processes of this user. On TCP,
+// it accepts processes that can read the token file.
 type Listener struct {
 	net   net.Listener
 	uid   int    // the user who may connect to a Unix socket
@@ -22,7 +22,7 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// Unrecorded is why clients with another environment do not find this host, or nil.
+	// Unrecorded says why clients with another environment cannot find this host, or is nil.
 	Unrecorded error
 }
 
@@ -38,14 +38,14 @@ type HostLock struct {
 	unlock   func()
 }
 
-// LockHost makes this process the host of the endpoint. It waits for a host that is ending, for as long as ctx lasts.
-// If another host is running, the error is ErrRunning.
+// LockHost makes this process the host of the endpoint. If another host is ending, LockHost waits for its end until ctx
+// ends. If another host is running, the error is ErrRunning.
 func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
-			// The port in the token file of a dead host may belong to any other program. With the lock held, clients
-			// would trust the file.
+			// The token file may come from a dead host, whose port may now belong to any other program. While a process
+			// holds the lock, clients trust the file, so it must be removed.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
@@ -62,8 +62,8 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 }
 
 // tryLockHost waits only a moment for each lock. The lock in the runtime directory comes first, so that clients see
-// the host of this endpoint as alive. The lock in the data directory keeps out a host with another runtime directory.
-// A read-only data directory cannot hold a lock file, so the first lock has to be enough.
+// that the host of this endpoint is alive. The lock in the data directory prevents a host with another runtime
+// directory. If the data directory is read-only, the first lock has to be enough.
 func tryLockHost(ctx context.Context, e Endpoint) (unlock func(), err error) {
 	unlockRuntime, err := lockSoon(ctx, e.hostLock())
 	if err != nil || e.data == "" {
@@ -87,12 +87,12 @@ func lockSoon(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path)
 }
 
-// Release lets another process become the host. Call it after all work that two hosts must not do at the same time,
-// such as closing the database.
+// Release lets another process become the host. Call it after all work that only one host may do, such as closing the
+// database.
 func (l *HostLock) Release() { l.unlock() }
 
-// Listen starts to listen. This process holds the host lock, so an existing socket belongs to a killed host, and is
-// replaced. Without a record of its directory, the host still serves clients with the same environment.
+// Listen starts to listen. It replaces an existing socket: this process has the host lock, so the socket belongs to a
+// killed host. If Listen cannot record its directory, clients with another environment do not find the host.
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {
@@ -115,7 +115,7 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	if err := os.Remove(e.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	// The directory is private, so no other user can dial before the chmod.
+	// The directory is private, so no other user can connect before the chmod.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: e.socket(), Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -127,10 +127,10 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	return &Listener{net: l, uid: os.Getuid(), file: e.socket()}, nil
 }
 
-// With this variable, people and tests choose TCP, the transport for Windows, on other systems.
+// With MAGICCTX_NO_SOCKETS, people and tests can use TCP, the transport for Windows, on other systems.
 func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
-// The content of the token file.
+// tcpAddress is the content of the token file.
 type tcpAddress struct {
 	Address   string `json:"address"`
 	Token     string `json:"token"`
@@ -168,8 +168,8 @@ func writePrivate(path string, content []byte) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// Accept returns the next connection unchecked. The caller calls Check on another goroutine, because the client may
-// take its time to send its token.
+// Accept returns the next connection unchecked. The caller must call Check on another goroutine, because Check waits
+// until the client has sent its token.
 func (l *Listener) Accept() (net.Conn, error) { return l.net.Accept() }
 
 func (l *Listener) Check(conn net.Conn) error {

@@ -11,8 +11,8 @@ import (
 
 const lockPoll = 20 * time.Millisecond
 
-// lock waits for the lock file at path until ctx ends. Unlocking leaves the file in place. Otherwise one process
-// could wait for the removed file and another create a new one, and both would believe that they hold the lock.
+// lock waits for the lock file at path until ctx ends. unlock does not remove the file. If it did, one process could
+// wait for the removed file while another created a new one, and both would believe that they hold the lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := refusePipe(path); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if !held {
 		return nil, fmt.Errorf("lock %s: %w", path, errLockHeld)
 	}
-	// Closing the file releases the lock even if Close returns an error.
+	// The system releases the lock even if Close returns an error.
 	return func() { file.Close() }, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A symbolic link to a directory of this user fails, too.
+// checkOwner also refuses a symbolic link to a directory of this user.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// On Windows each user has a directory for temporary files, so the owner need not be checked.
+// On Windows, each user has a private directory for temporary files, so checkOwner does not check the owner.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -19,7 +19,7 @@ func checkOwner(path string) error {
 
 func checkPrivate(string) error { return nil }
 
-// On Windows, only the creation of a file shows what the access control lists permit.
+// On Windows, access control lists decide, and only the creation of a file shows what they permit.
 func checkAccess(dir string) error {
 	_, err := os.Stat(dir)
 	return err

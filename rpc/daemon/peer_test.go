@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The client sends nothing to another user's host. The test gives the client another user id, because it cannot give
-// the host one.
+// The client sends nothing to another user's host. The test cannot run a host of another user, so it gives the client
+// another user id.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -35,8 +35,8 @@ func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	}
 }
 
-// squat listens on TCP in the place of a dead host, whose token file is still there. received gets everything from
-// the first connection.
+// squat listens on TCP like a program that got the port of a dead host, whose token file still exists. received gets
+// everything that the first connection sends.
 func (p *place) squat() (received <-chan []byte) {
 	p.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +72,7 @@ func (p *place) squat() (received <-chan []byte) {
 
 var squattedToken = strings.Repeat("5", hexBytes)
 
-// The host proves that it knows the token before the client sends anything but a random number.
+// Before the host has proved that it knows the token, the client sends only a random number.
 func TestTakenOverPortReceivesNeitherTokenNorTranscript(t *testing.T) {
 	p := newPlace(t)
 	received := p.squat()
@@ -145,7 +145,7 @@ func TestSocketInADirectoryOfOthersIsNotDialled(t *testing.T) {
 	}
 }
 
-// Each shell may have another environment, and the host has that of the first.
+// A host has the environment of the shell that started it, but clients in other shells must find it.
 func TestHostIsFoundWhateverTheEnvironment(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T){
 		"without XDG_RUNTIME_DIR":      func(t *testing.T) { t.Setenv("XDG_RUNTIME_DIR", "") },

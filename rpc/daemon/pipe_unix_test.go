@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Once, a named pipe in the place of a lock, the token file or the log made the start hang for ever.
+// Regression test (B9): a named pipe in the place of a lock, the token file or the log made the start hang for ever.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -14,13 +14,13 @@ import (
 // ServeOptions configure Serve. The zero value is usable.
 type ServeOptions struct {
 	Log *slog.Logger // nil discards the log
-	// Idle is how long the host outlives its last client, 0 for ever.
+	// If no client is connected for the time Idle, the host ends. 0 means never.
 	Idle time.Duration
 }
 
-// Serve accepts connections from l and has s serve them, until ctx ends, a client asks the host to stop, or no client
-// was connected for the idle time. Calls in flight get the grace period of s, and Serve returns when the last
-// connection is closed.
+// Serve accepts connections from l and passes them to s. It stops if ctx ends, if a client asks the host to stop, or if
+// no client was connected for the time Idle. Calls in flight have the grace period of s to finish. Serve returns when
+// the last connection is closed.
 func Serve(ctx context.Context, s *rpc.Server, l *Listener, o ServeOptions) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -75,7 +75,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 		case err == nil:
 			serve(conn)
 		case errors.As(err, &temporary) && temporary.Temporary():
-			// The process is most likely out of file descriptors, until some client leaves.
+			// The process probably has too many open files. When a client leaves, Accept works again.
 			log.Warn("accept", "cause", err)
 			time.Sleep(100 * time.Millisecond)
 		default:
@@ -84,7 +84,7 @@ func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 	}
 }
 
-// A new host waits at least firstClientTimeout for a client, because the process that started it has yet to connect.
+// A new host waits at least this long for a client, because the process that started it must still connect.
 const firstClientTimeout = 30 * time.Second
 
 type idleTimer struct {

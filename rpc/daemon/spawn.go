@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Spawn starts a program that outlives this process and its terminal. Output goes to the file at logPath, whose
-// directory is the working directory. The program's error goes to the channel.
+// Spawn starts a program that continues after this process and its terminal have ended. The program's output goes to
+// the file at logPath, and its working directory is the directory of that file. ended receives the program's error.
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
 	err = refusePipe(logPath)
 	var log *os.File
@@ -16,7 +16,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 		log, err = os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	}
 	if err != nil {
-		// On a read-only file system, the host starts without a log to report the problem.
+		// On a read-only file system, the host starts without a log, so that it can report the problem.
 		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 			return nil, fmt.Errorf("open log: %w", err)
 		}

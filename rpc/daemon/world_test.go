@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The daemon tests run this test binary as host and as bridge.
+// The daemon tests start this test binary as host and as bridge.
 const (
 	envRole    = "RPC_TEST_ROLE"
 	envData    = "RPC_TEST_DATA"
@@ -89,7 +89,7 @@ func beBridge() error {
 		return err
 	}
 	host, err := Connect(ctx, e, func() (<-chan error, error) {
-		// The file gets one line for each host that a bridge has started.
+		// A bridge appends one line to this file for each host that it starts.
 		starts, err := os.OpenFile(filepath.Join(dataDir, "starts"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, err
@@ -112,19 +112,19 @@ type stdio struct{}
 func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
 func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
-// A place is a data directory with a runtime directory. At the end of the test, its host ends, too.
+// A place is a data directory with a runtime directory. At the end of the test, place stops its host.
 type place struct {
 	t    testing.TB
 	data string
 	idle time.Duration
-	// version is the pretended release of the next bridge and its host.
+	// version is the release that the next bridge and its host pretend to be.
 	version string
 	Endpoint
 }
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	// A socket's path is at most about 100 bytes, which t.TempDir may exceed.
+	// The path of a socket has at most about 100 bytes, and t.TempDir may be longer.
 	runtime, err := os.MkdirTemp("", "rpc")
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func (p *place) dial() *rpc.Client {
 	return c
 }
 
-// A quietHost answers with zero values. These tests call no other method.
+// A quietHost answers with zero values. The tests call only the methods that it defines.
 type quietHost struct{ rpc.Host }
 
 func (quietHost) Initialize(context.Context, client.Client, schema.InitializeParams) (r schema.InitializeResult, err error) {

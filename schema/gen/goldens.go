@@ -11,10 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// typescriptGoldens renders the golden of each method as a literal of its
-// TypeScript type. The TypeScript compiler then finds members that are missing,
-// unknown or of another type. JSON that a test reads at run time has no such
-// check.
+// typescriptGoldens renders the golden of each method as a literal of its TypeScript type. The TypeScript compiler then
+// finds members that are missing, unknown or of another type. If a test read the JSON at run time, the compiler could
+// not check it.
 func typescriptGoldens(testdata string) ([]byte, error) {
 	w := &tsWriter{}
 	w.printf("%simport type { HostCalls, HostNotifications, ShimCalls, ShimNotifications } from \"../../src/index.ts\"\n", tsHeader)

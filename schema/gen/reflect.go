@@ -35,7 +35,7 @@ func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definit
 	r := &jsonschema.Reflector{
 		Anonymous:                 true,
 		AllowAdditionalProperties: bool(o),
-		// A key of the configuration is optional unless a tag requires it.
+		// If no tag requires a key of the configuration, the key is optional.
 		RequiredFromJSONSchemaTags: o == closed,
 		LookupComment: func(t reflect.Type, field string) string {
 			if t.PkgPath() != schemaPath {
@@ -119,8 +119,7 @@ func allowBareValues(defs jsonschema.Definitions, t reflect.Type) {
 	}
 }
 
-// elementSchema returns the schema of one element of a map or list. The rules
-// in the field's tag apply to its elements.
+// elementSchema returns the schema of one element of a map or list. The rules in the field's tag apply to each element.
 func elementSchema(f reflect.StructField) *jsonschema.Schema {
 	rules := strings.Split(f.Tag.Get("jsonschema"), ",")
 	rules = slices.DeleteFunc(rules, func(rule string) bool { return strings.HasPrefix(rule, "oneof_type=") })

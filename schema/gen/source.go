@@ -56,8 +56,8 @@ func parse(dir string) (source, error) {
 	}
 
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	// Errors are ignored: they come from imports, which the check cannot
-	// resolve and constants do not need.
+	// The errors come from imports, which this check cannot resolve. They are ignored, because constants do not need
+	// the imports.
 	conf := types.Config{Error: func(error) {}}
 	conf.Check("schema", fset, files, info) //nolint:errcheck // see Error
 

@@ -25,11 +25,11 @@ type DB struct {
 	// MemoryWrites counts the transactions of this process that have stored or changed memories or notes.
 	MemoryWrites atomic.Int64
 
-	// statements may be used only by the holder of the writer's connection.
+	// Only the holder of the writer's connection may use statements.
 	statements statements
 
-	// In tests, Fault is called before each statement of a write transaction. If it returns an error, the statement
-	// fails.
+	// Tests set Fault, which is called before each statement of a write transaction. If it returns an error, the
+	// statement fails.
 	Fault func(query string) error
 }
 
@@ -43,18 +43,18 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 	return d, nil
 }
 
-// A Tx is one running write transaction. It uses SQLite's connection, because database/sql would wake a goroutine for
-// each transaction and convert every argument twice, and the user waits for the commit.
+// A Tx is one running write transaction. It uses SQLite's connection directly: database/sql would wake a goroutine for
+// each transaction and convert every argument twice, while the user waits for the commit.
 type Tx struct {
 	Conn *sqlite3.Conn
-	// WritesMemories is set by a transaction that stores or changes memories or notes.
+	// A transaction that stores or changes memories or notes sets WritesMemories.
 	WritesMemories bool
 
 	prepared statements
 	fault    func(query string) error // see DB.Fault
 }
 
-// The key of statements is their text. They stay prepared until the connection is closed, so all texts must be
+// statements maps texts to prepared statements. They stay prepared until the connection is closed, so all texts must be
 // constants.
 type statements map[string]statement
 
@@ -73,8 +73,8 @@ func (s statements) close(*sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Update runs f in one immediate write transaction. If f returns an error or panics, the transaction is rolled back.
-// f may wait for SQLite only.
+// Update runs f in one immediate write transaction. If f returns an error or panics, the transaction is rolled back. f
+// must not wait for anything but SQLite.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := d.InPlace(); err != nil {
 		return err
@@ -121,8 +121,7 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback also works after the transaction's context has ended. SQLite may already have rolled back after some
-// errors.
+// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil
@@ -210,7 +209,8 @@ func (d *DB) View(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	}())
 }
 
-// Edit calls write in one transaction on the database in dir, which a host may have open. See file.Edit for the errors.
+// Edit runs the function write in one transaction on the database in dir. A host may have the database open. See
+// file.Edit for the errors.
 func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	return file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
 		tx := &Tx{Conn: c, prepared: make(statements)}
@@ -219,8 +219,8 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// patience bounds only the wait for another program's lock, because the first transaction of a long session may take
-// longer. When a transaction has the lock, only ctx bounds it.
+// Patient returns a context that bounds the wait for another program's lock by patience. When a transaction has the
+// lock, only ctx bounds it, because the first transaction of a long session may take longer.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

@@ -14,7 +14,7 @@ import (
 
 const insertSession = `INSERT INTO sessions (harness, session_id, updated_at) VALUES ('opencode', 'ses_1', 1)`
 
-// A transaction that took its lock only at its first write could fail halfway.
+// If a transaction took its lock only at its first write, it could fail halfway.
 func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	other, err := sqlite3.Open(s.Path())
@@ -50,7 +50,7 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 	storetest.Must(t, s.CommitPass(ctx, storetest.Commit(1)))
 }
 
-// The bug: patience also bounded the transaction, so a session of 100,000 messages could not be stored.
+// Fixed bug: patience also bounded the transaction, so a session of 100,000 messages could not be stored.
 func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	const patience = 50 * time.Millisecond

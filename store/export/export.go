@@ -20,9 +20,9 @@ type Table struct {
 	Rows    [][]any
 }
 
-// Each table comes after the tables that it refers to. Triggers fill unit_sums, so it is not exported. The condition
-// of a table selects the rows of a session or of its project. All rows of models are exported, because the user has
-// only a few models.
+// Each table comes after the tables that it refers to. unit_sums is not exported, because triggers fill it. where
+// selects the rows of a session or of its project. All rows of models are exported, because the user has only a few
+// models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},
@@ -69,8 +69,8 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// An import leaves these columns out: a lease belongs to the host whose run holds it, and a stop to the budget of the
-// machine.
+// An import leaves these columns out: a lease belongs to a run of the recorded host, and a stop to the budget of the
+// recorded machine.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
 // From returns all rows of the given sessions and of all models, read at one moment.
@@ -123,7 +123,7 @@ func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	}, args...)
 }
 
-// Into stores exported rows in one transaction, except sessions and models that this database already has, and
+// Into stores exported rows in one transaction. It leaves out sessions and models that this database already has, and
 // columns of a newer host. The rows may come from anybody, so the database checks them like its own.
 func Into(ctx context.Context, s *store.Store, tables []Table) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
@@ -155,7 +155,7 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[store.Key]boo
 	if err != nil {
 		return err
 	}
-	if t.Name == sequences { // it has no key, so a second import would add a second row
+	if t.Name == sequences { // the table has no key, so a second import would add a second row
 		if err := c.Exec(`DELETE FROM sqlite_sequence WHERE name = 'memories'`); err != nil {
 			return err
 		}

@@ -84,8 +84,8 @@ func contents(t *testing.T, s *store.Store) []string {
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
 }
 
-// The head names a memory by its id. The bug (L24): in a replay, the memories of the recorded session got other ids,
-// so the replay sent other prompts, and asked the historian questions that the trace did not hold.
+// The head names a memory by its id. Fixed bug (L24): in a replay, the memories of the recorded session got other ids,
+// so the replay sent other prompts, and asked the historian questions that the trace did not have.
 func TestImportedMemoriesGoOnWithTheirIDs(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	learn := func(s *store.Store, project string) {

@@ -19,7 +19,7 @@ func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
 }
 
-// A copy keeps the database before a migration from version. The oldest copies are removed.
+// copyBefore copies the database as it is before a migration from version. It removes the oldest copies.
 func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
 	target := copyPath(f.path, version)
 	partial := target + ".partial"
@@ -33,8 +33,8 @@ func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) erro
 	return f.removeOldCopies()
 }
 
-// vacuumInto does not sync the copy. It creates the file with the mode 0600 first, because other users could read a
-// file that VACUUM INTO creates.
+// vacuumInto does not sync the copy. It first creates the file with the mode 0600, because VACUUM INTO alone would
+// create a file that other users can read.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	}
 }
 
-// doctor reads the same files, so a pipe must not block it either.
+// doctor reads the same files, so a named pipe must not block doctor either.
 func TestB9NamedPipeHangsNoExamination(t *testing.T) {
 	for _, name := range []string{fileName, fileName + "-wal", fileName + "-shm", fileName + "-journal"} {
 		dir := t.TempDir()

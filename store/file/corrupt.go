@@ -17,8 +17,8 @@ import (
 )
 
 // moveAside renames the database and its sidecars to a name with the current time (Unix ms), for example
-// magicctx.db.corrupt-1700000000000, and returns that name. The sidecars keep their suffixes, so that the files still
-// open together. They are moved first, because SQLite deletes a write-ahead log without a database.
+// magicctx.db.corrupt-1700000000000, and returns that name. The sidecars keep their suffixes, so that SQLite can still
+// open the files together. They are moved first, because SQLite deletes a write-ahead log without a database.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {
@@ -82,8 +82,8 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath returns the name of a marker file for a damaged database. The next Open then checks the whole database.
-// The time of a check grows with the database, so not every start makes one.
+// suspectPath names a marker file. If the file exists, the next Open checks the whole database. A check of a large
+// database takes long, so not every start makes one.
 func suspectPath(path string) string { return path + ".suspect" }
 
 func (f *File) suspect(cause error) {
@@ -93,9 +93,9 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// If a disk has damaged the host's mark or the schema version in the header, repairHeader writes it again, and
-// returns the version. A damaged number may look right: with one bit flipped, 13 reads as 5 or as 141. The tables
-// show the real version. Other parts may be damaged, too, so the database becomes suspect.
+// A disk fault may change the host's mark or the schema version in the header, and a wrong version may look right: with
+// one bit flipped, 13 reads as 5 or as 141. So repairHeader finds the version by the tables, corrects the header and
+// returns the version. Other parts may be damaged, too, so the next Open checks the whole database.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
 	var id uint32
 	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
@@ -125,12 +125,13 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 // No release will have a schema version above highestVersion. A damaged number is usually higher.
 const highestVersion = 10_000
 
-// isOfNewerHost reports whether a newer release may have written the version. A newer release may have the same
-// tables as this release.
+// isOfNewerHost reports whether a newer release may have written the version. The tables cannot show this, because a
+// newer release may have the same tables.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// If a page of the table of sessions reads as empty, only units without a session show the loss. Without this check,
-// these sessions would begin again. The query reads a few rows of each session.
+// suspectOrphans looks for units without a session. If a damaged page of the table of sessions reads as empty, only
+// such units show the loss. Without this check, the host would treat those sessions as new. The query reads only a few
+// rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -145,8 +146,8 @@ func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// checkSuspect checks the whole database of a marked file, and repairs indexes that contradict their tables. Other
-// damage, or lost rows, is errCorrupt.
+// If the marker file exists, checkSuspect checks the whole database, and repairs indexes that contradict their tables.
+// If it finds other damage or lost rows, the error is errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
@@ -174,8 +175,8 @@ func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 
 const sound = "ok"
 
-// Unlike quick_check, integrity compares the indexes with their tables. If a page holds an old copy of another page,
-// only two signs show it: rows without their session, and units that are counted but missing.
+// Unlike quick_check, integrity_check compares the indexes with their tables. If a page has an old copy of another
+// page, only two signs show it: rows without their session, and units that are counted but missing.
 func integrity(ctx context.Context, conn *sql.Conn) (verdict string, err error) {
 	for _, query := range []string{
 		`PRAGMA integrity_check(1)`,
@@ -199,11 +200,11 @@ const missingUnits = `
 	FROM unit_sums AS s
 	WHERE s.units > (SELECT count(*) FROM units AS u WHERE u.harness = s.harness AND u.session_id = s.session_id)`
 
-// Explain adds to an error of SQLite the sentinel error for which callers test. After damage, the next start checks
-// the database.
+// Explain adds to an error of SQLite the error of this package for which callers test. If the error means damage, the
+// next start checks the database.
 //
-// A host adds only rows that it did not find. So if SQLite refuses a row because the row exists, an index has a row
-// that its table lacks. This is no damage only if Open has checked the whole database.
+// A host adds only rows that it did not find. So if SQLite refuses a row as a duplicate, an index has a row that its
+// table lacks. If Open has checked the whole database, a duplicate does not mean damage.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Packages for other SQLite files use these functions. For example, the index of messages is derived from other data,
-// so it needs no migrations and no copies.
+// Packages for other SQLite files use these functions, for example for the index of messages. That file can be made
+// again from other data, so it needs no migrations and no copies.
 
 // Classify adds to an error of SQLite the error of this package for which callers test.
 func Classify(ctx context.Context, err error) error { return explain(ctx, err) }

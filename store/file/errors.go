@@ -27,8 +27,8 @@ var (
 	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does not help,
 	// so the host must report the error and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
-	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem, because Open repairs a
-	// damaged database or moves it aside.
+	// ErrDamaged comes with ErrCannotPersist if the host can repair the problem by opening the database again: Open
+	// repairs a damaged database or moves it aside.
 	ErrDamaged = errors.New("it is damaged")
 	// ErrGone comes with ErrCannotPersist if the file was deleted or replaced while it was open.
 	ErrGone = errors.New("the open file is gone")
@@ -38,8 +38,8 @@ var (
 // errors.
 var errCorrupt = errors.New("not a usable database")
 
-// If ctx has ended, explain adds ctx's error, because SQLite reports an abandoned wait as busy and an abandoned
-// statement as interrupted.
+// If ctx has ended, explain adds ctx's error: SQLite reports an abandoned wait as busy, and an abandoned statement as
+// interrupted.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -61,8 +61,8 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
 }
 
-// A short read happens if the write-ahead log was cut off. The next Open finds out whether the database is really
-// damaged.
+// meansDamage accepts a short read, which happens if the write-ahead log was cut off. The next Open finds out whether
+// the database is really damaged.
 func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }

@@ -82,8 +82,8 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly calls read with a connection to the database at path that cannot write. A host may own the database. The
-// wait for another program's lock ends with ctx.
+// ReadOnly runs the function read with a connection that cannot write to the database at path. A host may own the
+// database. If ctx ends, the wait for another program's lock ends, too.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }
@@ -141,8 +141,8 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
 }
 
-// OldestUse returns the time (Unix ms) of the last use of the session that has been unused the longest, or 0. It
-// takes no lock and cannot write.
+// OldestUse finds the session that has been unused the longest, and returns the time of its last use (Unix ms), or 0.
+// It takes no lock and cannot write.
 func OldestUse(ctx context.Context, dir string) (at int64, err error) {
 	path := PathIn(dir)
 	if err := CheckFile(path); err != nil {

@@ -99,7 +99,7 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-// Only the file's owner may decide about a database that no release can read.
+// No release can read such a database, so only its owner may decide about it.
 func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	path := PathIn(dir)
@@ -257,7 +257,7 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host may be killed between its mark and the schema.
+// A host may be killed after it has written its mark and before it has created the tables.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))
@@ -280,7 +280,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// SQLite finds nothing wrong with these files. The bug: each pass on them failed.
+// Fixed bug: SQLite finds nothing wrong with these files, but each pass on them failed.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",

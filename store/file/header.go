@@ -69,7 +69,7 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// At its creation, the database uses a rollback journal. So the mark reaches the main file completely or not at all.
+// create uses a rollback journal, so that the host's mark reaches the main file completely or not at all.
 func create(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly
-// these tables. Between versions that differ only in rows, the header (stored) decides. versionOf creates each
-// released schema in memory, which takes time, so it is called only for an impossible header.
+// versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly these
+// tables. If versions differ only in rows, the header (stored) decides. versionOf creates each released schema in
+// memory, which takes time, so it is called only if the header cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {
@@ -44,7 +44,7 @@ func definitions(c *sqlite3.Conn) (all []string, err error) {
 	return all, err
 }
 
-// versionOfFile is for a file that may belong to another program: it takes no lock, and SQLite creates no file.
+// The file may belong to another program, so versionOfFile takes no lock, and SQLite creates no file.
 func versionOfFile(file *os.File) (int, error) {
 	name := fmt.Sprintf("magicctx-%p", file) // two callers may inspect the same file at the same time
 	readervfs.Create(name, ioutil.NewSizeReaderAt(file))

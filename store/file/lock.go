@@ -9,10 +9,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// On Windows the lock covers the first byte of the file, and other processes cannot read that byte.
+// On Windows, other processes cannot read the first byte of a locked file. So the pid begins at the second byte.
 const pidOffset = 1
 
-// takeLock never removes the lock file. Otherwise one process could open the file just before its removal and lock it,
+// takeLock never removes the lock file. If it did, one process could open the file just before its removal and lock it,
 // while another process creates and locks a new file. Both would believe that they hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))

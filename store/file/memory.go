@@ -13,8 +13,8 @@ import (
 // are open only for a moment. Reserved address space is not used memory.
 const reservedBytes = (1 + maxReaders + 4) * 256 << 20
 
-// If a connection cannot reserve its share of address space, for example under ulimit -v, SQLite panics in the
-// goroutine that opens the connection. So checkMemory tries it first.
+// If a connection cannot reserve its address space, for example under ulimit -v, SQLite panics in the goroutine that
+// opens the connection. checkMemory reserves the space first, and returns an error instead.
 func checkMemory(ctx context.Context, bytes int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -62,13 +62,13 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. The caller finalizes its
-// statements on the writer's connection in release. A damaged database is moved aside and replaced with an empty one,
-// see Recovered.
+// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. At the end, release
+// finalizes the caller's statements on the writer's connection. A damaged database is moved aside and replaced with an
+// empty one, see Recovered.
 //
-// Open fails with ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist.
-// Then nothing stays open, and the file is unchanged except for the migrations that have succeeded. Under go test,
-// Open refuses the user's real database.
+// If Open fails, the error is ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or
+// ErrCannotPersist. Nothing stays open, and the file is unchanged except for migrations that have succeeded. Under go
+// test, Open refuses the user's real database.
 func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
@@ -159,8 +159,8 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	return f.hideSidecars()
 }
 
-// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. Writes to the old
-// file would be lost.
+// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. A write would go to
+// the old file and be lost.
 func (f *File) InPlace() error {
 	info, err := os.Stat(f.path)
 	switch {
@@ -174,7 +174,7 @@ func (f *File) InPlace() error {
 	return nil
 }
 
-// The busy timeout comes first, because every later statement may have to wait for a lock.
+// The busy timeout is set first, because every later statement may have to wait for a lock.
 func setUpWriter(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
@@ -215,8 +215,8 @@ func (f *File) Writer() *sql.DB { return f.write }
 
 func (f *File) Reader() *sql.DB { return f.read }
 
-// Recovered returns the path to which Open moved a damaged database, or "". After a move, this database started
-// empty.
+// Recovered returns the path to which Open moved a damaged database, or "". If Open has moved one, this database
+// started empty.
 func (f *File) Recovered() string { return f.recovered }
 
 // Close waits for the write in progress, closes the database and releases its lock. A second call returns the same
@@ -228,7 +228,7 @@ func (f *File) Close() error {
 	return f.closeErr
 }
 
-// The writer is last, because a reader cannot move the write-ahead log into the database.
+// The writer is closed last, because a reader cannot move the write-ahead log into the database.
 func (f *File) closeConnections() error {
 	var errs []error
 	for _, db := range []*sql.DB{f.read, f.write} {

@@ -7,13 +7,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A planted object is a trigger or a view of another program. SQLite would run such a trigger within the host's own
-// statements.
+// A planted object is a trigger or a view that another program has added. SQLite would run such a trigger during the
+// host's own statements.
 type planted struct{ kind, name string }
 
 func (p planted) String() string { return p.kind + " " + p.name }
 
-// Triggers come first. SQLite keeps the text of each object, so an object with an unknown text is planted.
+// Triggers come first. SQLite stores the text of each object, so an object with an unknown text is planted.
 func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	err = Scan(c, `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type, name`, func(row *sqlite3.Stmt) {
 		statement := row.ColumnText(2) + ";"

@@ -8,8 +8,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// prepared holds the statements of each reading connection by their text, because preparing a statement takes longer
-// than reading a few rows.
+// prepared has the statements of each reading connection, by their text. To prepare a statement takes longer than to
+// read a few rows.
 var prepared sync.Map // *sqlite3.Conn to map[string]*sqlite3.Stmt
 
 func finalize(c *sqlite3.Conn) error {

@@ -1,5 +1,5 @@
--- The schema of the database. docs/database.md says what a row of each table is. The database keeps the text of these
--- statements, comments within them included, and a host recognises its schema by this text.
+-- The schema of the database. docs/database.md describes the rows of each table. The database stores the text of these
+-- statements, with the comments inside them, and a host recognises its schema by this text.
 
 CREATE TABLE sessions (
 	harness           TEXT    NOT NULL,
@@ -503,7 +503,7 @@ CREATE TABLE agent_runs (
 
 CREATE INDEX agent_runs_of_session ON agent_runs (harness, session_id);
 
--- One question of an agent to a model. It stays when its session is deleted, because the money is spent.
+-- One question of an agent to a model. If its session is deleted, the row stays, because the money is spent.
 CREATE TABLE agent_calls (
 	id            INTEGER PRIMARY KEY,
 	at            INTEGER NOT NULL,
@@ -586,7 +586,7 @@ CREATE TABLE user_candidates (
 
 CREATE INDEX user_candidates_of_session ON user_candidates (harness, session_id);
 
--- A workspace is a group of projects. Each project sees the memories of the others whose category is shared.
+-- A workspace is a group of projects. Each project sees those memories of the other projects whose category is shared.
 CREATE TABLE workspaces (
 	name TEXT NOT NULL PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

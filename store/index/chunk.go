@@ -39,11 +39,10 @@ type Chunk struct {
 	// Status is the exit status of a command, or nil.
 	Status *int
 	Text   string
-	// Context is a part of the message before the chunk. Searches find the chunk by it.
+	// Context is a part of the message before the chunk. Searches also find the chunk by the words in Context.
 	Context string
 }
 
-// A Message is a message with its chunks.
 type Message struct {
 	Key     string
 	Ordinal int
@@ -53,7 +52,6 @@ type Message struct {
 	Chunks []Chunk
 }
 
-// A Session is a session of a harness.
 type Session struct {
 	Harness, ID        string
 	Project, Directory string

@@ -9,7 +9,7 @@ import (
 //go:embed query/files_read.sql
 var filesReadSQL string
 
-// Bounds of FilesRead: the sessions that it looks at, and the files that it returns.
+// FilesRead looks at no more than maxReaders sessions, and returns no more than maxUses files.
 const (
 	maxReaders = 200
 	maxUses    = 2_000
@@ -17,7 +17,7 @@ const (
 
 // A FileUse says how many sessions in a directory have read a file.
 type FileUse struct {
-	// Path is as the calls name it. Directory is the directory of the sessions.
+	// Path is the path in the calls. Directory is the directory of the sessions.
 	Path, Directory string
 	Sessions        int
 	// Last is the time of the newest call, Unix ms.

@@ -97,7 +97,7 @@ func remove(path string) error {
 	return nil
 }
 
-// An empty file gets the tables.
+// connect opens the file. In an empty file, it creates the tables.
 func (x *Index) connect(ctx context.Context) (err error) {
 	f, err := os.OpenFile(x.path, os.O_CREATE|os.O_RDWR, file.Mode)
 	if err != nil {
@@ -139,7 +139,7 @@ func (x *Index) hide() error {
 	return nil
 }
 
-// In a write transaction, only one of two processes creates the tables.
+// prepareSchema uses a write transaction, so that only one of two processes creates the tables.
 func (x *Index) prepareSchema() (err error) {
 	tx, err := x.conn.BeginImmediate()
 	if err != nil {

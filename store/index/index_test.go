@@ -181,7 +181,7 @@ func TestFailedUpdateLeavesNothing(t *testing.T) {
 	want(t, find(t, x, `"#2" AND "second"`), "ses_1:2 second")
 }
 
-// All content can be read again, so the user need not help.
+// The host can read all content again, so it repairs a damaged index without the user.
 func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	x, err := Open(t.Context(), dir)
@@ -276,7 +276,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// A cancelled run ends at once, also while it waits for a lock.
+// A cancelled run ends at once, even while it waits for a lock.
 func TestCancelledWriteLeavesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

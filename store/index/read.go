@@ -18,7 +18,7 @@ var candidatesSQL string
 // A View is the index as it is at one moment.
 type View struct{ x *Index }
 
-// View calls read with a View, whose reads see the index at one moment.
+// View runs the function read with a View. All reads of the View see the index at one moment.
 func (x *Index) View(ctx context.Context, read func(*View) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -71,13 +71,13 @@ func (v *View) Row(harness, session string) (row int64, err error) {
 	return row, err
 }
 
-// Has reports whether a session, named by its row, has chunks of a message.
+// Has reports whether a session has chunks of a message. session is the row of the session.
 func (v *View) Has(session int64, message string) (found bool, err error) {
 	err = v.x.scan(`SELECT 1 FROM chunks WHERE session = ? AND message = ? LIMIT 1`, func(*sqlite3.Stmt) { found = true }, session, message)
 	return found, err
 }
 
-// SessionIn returns the session of a project with an id, or nil if the project has no such session.
+// SessionIn returns the session with an id in a project, or nil if the project has no such session.
 func (v *View) SessionIn(project, id string) (found *Session, err error) {
 	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {
 		found = &Session{Harness: s.ColumnText(0), ID: id, Project: project, Directory: s.ColumnText(1)}
@@ -89,10 +89,10 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// Of the session with the row Session, only the messages up to the ordinal Through count. 0 means no such limit.
+	// In the session with the row Session, only messages up to the ordinal Through match. 0 means no such limit.
 	Session int64
 	Through int
-	// Parts of later messages also count.
+	// Parts lists the parts of later messages that match, too.
 	Parts []Part
 	Filter
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// maxVectors bounds the texts with a vector, and so the time of a search and the size of the file. A test makes it
-// smaller.
+// maxVectors limits the texts with a vector: more vectors make a search slower and the file larger. A test sets a
+// smaller limit.
 var maxVectors = 25_000
 
 // ErrDimensions: a vector has another number of dimensions than its space.
@@ -51,8 +51,8 @@ func (v *View) Space() (name string, err error) {
 	return name, err
 }
 
-// PutVectors stores the vectors of waiting texts. They are unit vectors, or nil for a text that gets none. Another
-// space's vectors are deleted.
+// PutVectors stores the vectors of waiting texts: unit vectors, or nil for a text that gets no vector. It deletes the
+// vectors of another space.
 func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
 	known, dimensions := false, 0
 	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
@@ -116,7 +116,7 @@ var (
 	chunkSQL string
 )
 
-// The scope leaves out some of the nearest chunks, so Nearest may have to read more than limit.
+// The scope leaves out some of the nearest texts, so Nearest reads up to maxNearest texts.
 const maxNearest = 2_000
 
 // Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.

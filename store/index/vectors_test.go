@@ -17,7 +17,7 @@ func waiting(t testing.TB, x *Index, space string) (all []Waiting) {
 	return all
 }
 
-// The direction of a vector is the number at the end of the text, in degrees.
+// embed gives each text a vector. The vector's direction is the number at the end of the text, in degrees.
 func embed(t testing.TB, x *Index, space string) {
 	t.Helper()
 	texts := waiting(t, x, space)

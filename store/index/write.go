@@ -60,12 +60,12 @@ type State struct {
 	// Through and Tail are the ordinal and the key of the newest message that was read. Through may be 0.
 	Through int
 	Tail    string
-	// Stamp is the state of the session's source when the session was read to its end. Before, it is "".
+	// Stamp is the state of the session's source when the session was read to its end. Until that time, it is "".
 	Stamp string
 }
 
-// Session stores a session. In another project, the whole session counts as unread, because the terms of its chunks
-// name the project.
+// Session stores a session. If the session has moved to another project, it must be read again, because the terms of
+// its chunks name the project.
 func (tx *Tx) Session(s Session) (state State, err error) {
 	project, err := tx.project(s.Project)
 	if err != nil {
@@ -179,7 +179,8 @@ func (tx *Tx) addTerms(text string) {
 	})
 }
 
-// isSame means that the stored message is the same, so its chunks stay.
+// replace deletes the stored chunks of a message. If the stored message is the same, isSame is true and the chunks
+// stay.
 func (tx *Tx) replace(session int64, m *Message) (isSame bool, err error) {
 	var rows []int64
 	isSame = len(m.Chunks) > 0
@@ -210,7 +211,7 @@ func (tx *Tx) Forget(session int64) error {
 	return errors.Join(tx.Clear(session), tx.x.scan(`DELETE FROM sessions WHERE id = ?`, nil, session))
 }
 
-// SessionsIn returns the rows of the sessions of a file, by their ids.
+// SessionsIn returns the rows of all sessions that were read from a file. The keys are the ids of the sessions.
 func (tx *Tx) SessionsIn(source string) (map[string]int64, error) {
 	all := map[string]int64{}
 	err := tx.x.scan(`SELECT session, id FROM sessions WHERE source = ?`, func(s *sqlite3.Stmt) {

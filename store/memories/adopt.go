@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// Adopt assigns the rows of a directory to its project, when the project's identity is found. former is the
-// directory's identity before, for example without a repository. Older releases stored rows under the directory
-// itself, which are taken, too. A memory of the project with the same category and content stays.
+// When the identity of a directory's project is found, Adopt assigns the directory's rows to the project. former is the
+// directory's identity before, for example without a repository. Adopt also takes rows that older releases stored under
+// the directory itself. If the project has a memory with the same category and content, that memory stays.
 func (s *Memories) Adopt(ctx context.Context, directory, former, project string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

@@ -32,10 +32,10 @@ type Tended struct {
 	Reason string // of an archive
 }
 
-// Tend makes changes of a run of the dreamer in one transaction. A memory that was changed since the dreamer read it
-// stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and
-// the changes that were made, and returns a JSON object with all that the run has done, which the same transaction
-// stores. Without its lease, the run fails with work.ErrLeaseLost.
+// Tend applies changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
+// it stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and
+// the changes that were made. It returns a JSON object with all that the run has done, which the same transaction
+// stores. If the run has lost its lease, Tend fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -176,7 +176,7 @@ var undoCreditSQL string
 //go:embed query/undo_restored.sql
 var undoRestoredSQL string
 
-// Undo takes back the changes of a run of a project's dreamer. A memory that was changed after the run stays. If a
+// Undo reverses the changes of a run of a project's dreamer. If a memory was changed after the run, it stays. If a
 // later run has replaced or archived a memory of this run, the error is a Refusal that names the later run.
 func (e *Editor) Undo(project string, run int) (changed []chronicle.Memory, err error) {
 	ended, err := e.Reader().Ended(project, run)

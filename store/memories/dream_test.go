@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// Each memory stays active, is superseded by an existing memory, or is archived with a reason. A second undo changes
-// nothing.
+// After any runs and undos, each memory is active, is superseded by an existing memory, or is archived with a reason. A
+// second undo changes nothing.
 func TestRunOfTheDreamerLosesNothing(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	count := 0
@@ -207,7 +207,7 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	}
 }
 
-// The bug: after an undo of a run, the memories of a later run stayed. The undo of the later run then brought back
+// Fixed bug: after an undo of a run, the memories of a later run stayed. The undo of the later run then brought back
 // the archived memories.
 func TestRunIsUndoneAfterTheRunsThatBuiltOnIt(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())

@@ -32,7 +32,7 @@ func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx: tx, now: n
 
 func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
 
-// A Refusal is the error of a wrong call, which changes nothing.
+// A Refusal is the error of a call that is wrong. Such a call changes nothing.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
@@ -52,8 +52,8 @@ var (
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because facts of
-// the historian in another database may be longer.
+// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because the
+// historian's facts in another database may be longer.
 const (
 	maxContent  = 1_000
 	maxImported = 10_000
@@ -94,15 +94,15 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects for "", by project and id. all includes memories that are
-// inactive, or expired at the time at (Unix ms).
+// All returns the memories of a project, or of all projects if project is "", sorted by project and id. If all is true,
+// it includes memories that are inactive or have expired at the time at (Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
-// Visible returns the memories that a session of a project may see at the time at (Unix ms), by id. 0 includes
-// expired memories.
+// Visible returns the memories that a session of a project may see at the time at (Unix ms), sorted by id. If at is 0,
+// it includes expired memories.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
@@ -170,8 +170,8 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	return m, outcome, err
 }
 
-// Import stores memories of another database, with their status. project, if not "", becomes their project. A stored
-// memory with the same content stays. added are the new memories.
+// Import stores memories of another database, with their status. If project is not "", it becomes their project. A
+// stored memory with the same content stays. added are the new memories.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		if m.Project != chronicle.UserProject { // memories about the user belong to no project
@@ -223,7 +223,7 @@ func isProject(text string) bool {
 	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
 }
 
-// Only models have a limit: for them, checkRoom may fail with ErrFull.
+// If a model stores too many memories, checkRoom fails with ErrFull. The user has no such limit.
 func (e *Editor) checkRoom(m chronicle.Memory) error {
 	if m.Source == chronicle.FromUser {
 		return nil
@@ -263,7 +263,7 @@ func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
-// A missing or future time of an imported row becomes now.
+// If the time of an imported row is missing or in the future, past replaces it by now.
 func (e *Editor) past(at int64) int64 {
 	if at <= 0 || at > e.now {
 		return e.now
@@ -318,7 +318,7 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	change(&m)
 	if m.Content != before.Content || m.Category != before.Category {
 		err = check(&m, maxContent)
-	} else { // a fact of the historian may be longer than a memory by others
+	} else { // a fact of the historian may be longer than maxContent
 		err = checkRest(&m)
 	}
 	if m.Check != before.Check {
@@ -368,7 +368,7 @@ func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
-// Archive archives active memories. All are checked before one changes.
+// Archive archives active memories. It checks all memories before it changes one.
 func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
 	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
 }
@@ -403,8 +403,8 @@ func unique(ids []int64) (once []int64) {
 	return once
 }
 
-// Merge replaces at least two active memories of a project with one memory of the same meaning, m. If m has no
-// category, all must have the same. If one already has the content of m, it stays.
+// Merge replaces at least two active memories of a project with the memory m of the same meaning. If m has no category,
+// the replaced memories must have the same category. If one of them already has the content of m, it stays.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")

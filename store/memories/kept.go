@@ -7,13 +7,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, together with the number of this process's writes. At the same moment, an
-// earlier value counts as current. So a write of another process is noticed only in the next second.
+// A moment is a time in Unix seconds, together with the number of this process's writes. A value that was read at the
+// same moment is still current. So a write of another process is noticed only in the next second.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// kept holds the notes that were read at a moment, because each pass asks for the same notes.
+// kept caches the notes that were read at a moment, because each pass asks for the same notes.
 type kept struct {
 	mu sync.Mutex
 	moment
@@ -26,7 +26,7 @@ type question struct {
 	number         int64
 }
 
-// notes returns the answer to a question, and calls read only once at each moment.
+// notes returns the answer to a question. At each moment, it calls read only once.
 func (s *Memories) notes(q question, read func() ([]chronicle.Note, error)) ([]chronicle.Note, error) {
 	now, k := s.now(), &s.kept
 	k.mu.Lock()

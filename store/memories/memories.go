@@ -28,21 +28,21 @@ type Memories struct {
 func In(db *database.DB) *Memories { return &Memories{db: db} }
 
 // OfProject are the memories that a head may show. MemoryID is the newest id of a memory of the project and its
-// workspace, ChangeID the newest id of a change. An id may be 0.
+// workspace, and ChangeID of a change. If there is none, the id is 0.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
 }
 
-// hash finds equal contents: it ignores case and white space. The TypeScript plugin uses the same MD5, so that its
-// memories can be imported. It is not for security.
+// If two contents differ only in case and white space, their hash is the same. The TypeScript plugin uses the same MD5,
+// so that its memories can be imported. The hash is not for security.
 func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.FieldsFunc(strings.ToLower(content), isSpace), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-// A memory can repeat any file or web page. So a text is stored without credentials, without characters that hide a
-// text or change its direction, and without blanks at its ends.
+// A memory can repeat any file or web page. So textOf removes credentials, characters that hide a text or change its
+// direction, and blanks at both ends.
 func textOf(content string) string {
 	return strings.TrimFunc(secret.Redact(format.CleanLines(content)), isSpace)
 }
@@ -63,9 +63,9 @@ var memoryTrimSQL string
 // about a hundred.
 const maxMemories = 1_000
 
-// Learn turns the facts of a session into memories of its project, and returns the number of new memories. An
-// existing memory with the same content counts as seen again, and keeps its status. Above maxMemories, the memories
-// that were not seen for the longest time are removed.
+// Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
+// with the same content exists, it is seen again, and keeps its status. If the project has more than maxMemories, Learn
+// removes the memories that were not seen for the longest time.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
@@ -137,9 +137,9 @@ const othersSQL = `
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows with each change of a memory. A write of another process counts within a
-// second. A pass must not ask the database each time: after each write SQLite would read its pages again, about 5 %
-// of a pass.
+// Version returns a number that grows with each change of a memory. It notices a write of another process within a
+// second. It does not ask the database each time: after each write, SQLite would read its pages again, which takes
+// about 5 % of a pass.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {
@@ -199,7 +199,7 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 
 const permanent = "permanent"
 
-// View calls read with a Reader of the database in dir, which a host may have open.
+// View runs the function read with a Reader of the database in dir. A host may have the database open.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		return read(readerOf(c))
@@ -212,8 +212,8 @@ func readerOf(c *sqlite3.Conn) *Reader {
 	}}
 }
 
-// Edit calls change in one transaction on the database in dir, which a host may have open. now is in Unix ms. See
-// file.Edit for the errors.
+// Edit runs the function change in one transaction on the database in dir. A host may have the database open. now is in
+// Unix ms. See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
 	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }

@@ -28,7 +28,7 @@ func readNote(s *sqlite3.Stmt) chronicle.Note {
 }
 
 // Notes returns the notes of a session, and the notes with a condition and the promises of its project, newest first.
-// all includes closed notes.
+// If all is true, it includes closed notes.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
 		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
@@ -36,7 +36,7 @@ func (r *Reader) Notes(harness, session, project string, all bool) (notes []chro
 	return notes, err
 }
 
-// AllNotes returns the notes of all sessions and projects, newest first. all includes closed notes.
+// AllNotes returns the notes of all sessions and projects, newest first. If all is true, it includes closed notes.
 func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
 	notes = []chronicle.Note{} // not nil, so that the JSON of an empty list is []
 	err = r.scan(noteSQL+` WHERE ? OR status NOT IN ('done', 'dismissed') ORDER BY id DESC`, func(row *sqlite3.Stmt) { notes = append(notes, readNote(row)) }, all)
@@ -46,7 +46,7 @@ func (r *Reader) AllNotes(all bool) (notes []chronicle.Note, err error) {
 // maxNotes bounds the open notes of a session, and the open notes of a project.
 const maxNotes = 200
 
-// WriteNote stores a note of a session, or, with a condition, of its project.
+// WriteNote stores a note. A note with a condition belongs to its project, any other note to its session.
 func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	if err := checkWritten(&n); err != nil {
 		return n, err
@@ -150,7 +150,7 @@ func (e *Editor) DismissNote(of chronicle.Note) error {
 	return err
 }
 
-// The open note has the id of `of`, and belongs to the session or the project of `of`.
+// openNote returns the open note with the id of `of`, if it belongs to the session or the project of `of`.
 func (e *Editor) openNote(of chronicle.Note) (found chronicle.Note, err error) {
 	e.tx.WritesMemories = true
 	open, err := e.Reader().Notes(of.Harness, of.Session, of.Project, false)

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxPromises bounds the open promises of a project. Otherwise a model with a promise in each message could fill
+	// maxPromises bounds the open promises of a project, so that a model with a promise in each message does not fill
 	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. They keep the same promise from being opened again.
+	// maxClosed bounds the closed promises of a project. While a promise is stored, it cannot be opened again.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises of a session as notes of its project, and closes earlier promises. A stored promise does
-// not change.
+// Keep stores the promises of a session as notes of its project, and closes earlier promises. If a promise is already
+// stored, it does not change.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true

@@ -69,8 +69,8 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	}))
 }
 
-// Bug class K30: a promise of another project cannot be closed, changed or seen. The historian can close no other
-// notes by number.
+// Bug class K30: a promise of another project cannot be closed, changed or seen. The historian cannot close any other
+// note by its number.
 func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	keep(t, s, "git:other", 10, promised("must stay"))

@@ -16,7 +16,7 @@ import (
 const (
 	// maxCandidates bounds the observations that wait for other sessions. The oldest are deleted first.
 	maxCandidates = 500
-	// maxOfUser bounds the memories about the user, with archived ones, to which observations are added.
+	// If the store has this many memories about the user, including archived ones, it ignores observations.
 	maxOfUser = 200
 	// Two observations are alike if the longer one has at least this share of the shorter one's words, in the same
 	// order.
@@ -30,13 +30,13 @@ type candidate struct {
 	message                          int
 }
 
-// isOf also accepts a fork of the session, which has the same words at the same message.
+// isOf reports whether c comes from the session of m, or from a fork with the same words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
 
-// Observe stores the observations of a session. After enough different sessions, an observation becomes a memory of
-// the user, unless the user has archived it.
+// Observe stores the observations of a session. If enough different sessions have made the same observation, it becomes
+// a memory of the user. If the user has archived such a memory, the observation is ignored.
 func Observe(tx *database.Tx, all []chronicle.Observation, threshold int, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	for i, o := range all {
@@ -113,7 +113,7 @@ func isAlike(a, b string) bool {
 	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
 }
 
-// frame are words that many observations share. refusing words make an observation its opposite.
+// frame has words that many observations share. A word of refusing makes an observation its opposite.
 var (
 	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
 	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")
@@ -125,7 +125,7 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// words are the subject of an observation. no says whether it has a refusing word.
+// wordsOf returns the words about the subject of an observation. no is true if one word is refusing.
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {

@@ -158,7 +158,7 @@ func TestWhichTraitsAreAlike(t *testing.T) {
 	}
 }
 
-// A model cannot change a memory about the user by its number, or turn a project's memory into one.
+// A model cannot change a memory about the user by its number, or make a memory of a project into one about the user.
 func TestProjectsCannotChangeMemoriesOfTheUser(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {

@@ -21,8 +21,8 @@ type Waiting struct {
 	Seen string
 }
 
-// A Tested is the result of a test of a Waiting. Reason is not "" if the condition is true. Otherwise the next test
-// gets Seen.
+// A Tested is the result of one test of a Waiting. If the condition is true, Reason says why. If not, Reason is "", and
+// the next test gets Seen.
 type Tested struct {
 	Waiting
 	Reason string
@@ -46,7 +46,7 @@ func (s *Memories) Waiting(ctx context.Context, project string, limit int) (all 
 	return all, nil
 }
 
-// Settle stores the results of tests, except for notes that have changed since.
+// Settle stores the results of tests. If a note has changed since, its result is ignored.
 func (s *Memories) Settle(ctx context.Context, all []Tested) error {
 	return s.db.Update(ctx, func(tx *database.Tx) error {
 		tx.WritesMemories = true

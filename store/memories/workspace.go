@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Workspace is a group of projects. Each project sees the active memories of the others whose category is in
-// Shares.
+// A Workspace is a group of projects. Each project sees those active memories of the other projects whose category is
+// in Shares.
 type Workspace struct {
 	Name    string   `json:"name"`
 	Shares  []string `json:"shares"`
@@ -147,7 +147,7 @@ type view struct {
 	memory int64
 }
 
-// reshare logs which memories projects now see or no longer see, so that open sessions learn of the change.
+// reshare logs which memories projects now see or no longer see because of change, so that open sessions notice it.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {

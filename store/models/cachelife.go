@@ -15,12 +15,12 @@ import (
 type CacheLifeRow struct {
 	Provider string
 	Model    string
-	// LifeMS was learned at At (Unix ms). Missed means that misses shortened it, not that a read lengthened it.
+	// LifeMS was learned at At (Unix ms). Missed means that misses shortened it. If not, a read lengthened it.
 	LifeMS int64
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. LeastMS and MostMS are the shortest and
-	// the longest pause before one.
+	// Misses counts the misses since the last read that contradicted them. LeastMS and MostMS are the shortest and the
+	// longest pause before a miss.
 	Misses          int
 	LeastMS, MostMS int64
 }

@@ -33,7 +33,7 @@ var limitsSelectSQL string
 //go:embed query/limits_upsert.sql
 var limitsUpsertSQL string
 
-// Limits returns the known limits of a model. found is false without any.
+// Limits returns the known limits of a model. If none is known, found is false.
 func (s *Models) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		limits, found, err = readLimits(c, provider, model)

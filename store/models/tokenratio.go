@@ -20,7 +20,7 @@ type TokenRatioRow struct {
 	At       int64
 }
 
-// TokenRatio returns the learned ratio of a model. found is false without any.
+// TokenRatio returns the learned ratio of a model. If none was learned, found is false.
 func (s *Models) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `

@@ -15,11 +15,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// By this provider of a marker's summary, the host recognises its markers, even in a copy of a session.
+// By this provider in a summary, the host recognises its own markers, even in a copy of a session.
 const Provider = "magicctx"
 
-// Placeholder is the text of a marker's summary. A constant text gives a marker that is set again the same rows. The
-// model reads it only while no host is running.
+// Placeholder is the text of a marker's summary. The text is constant, so that a marker that is set again has the same
+// rows. The model reads the text only while no host is running.
 const Placeholder = "The conversation up to here is summarised by magicctx, which is not running now."
 
 // newestMigration is the newest migration of OpenCode 1.18.33.
@@ -37,8 +37,8 @@ var (
 	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
-// A Marker names the rows of a compaction marker. Because of them, OpenCode's array begins with the boundary, a
-// prompt of the user.
+// A Marker names the rows of a compaction marker. They make OpenCode's array begin with the boundary, a prompt of the
+// user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`
@@ -65,8 +65,8 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 	return m, nil
 }
 
-// Unmark removes the host's markers from a session, or from all sessions for "". It works with every version of
-// OpenCode whose rows look like those of 1.18.33.
+// Unmark removes the host's markers from a session, or from all sessions if session is "". It works with every version
+// of OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)
@@ -81,7 +81,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls do in one transaction on a database that exists.
+// write runs the function do in one transaction on a database that exists.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
@@ -222,7 +222,7 @@ type (
 	}
 )
 
-// A marker looks like a finished compaction.
+// summaryOf makes the marker look like a finished compaction of OpenCode.
 func summaryOf(boundary, directory string, at int64) summary {
 	return summary{
 		Role: "assistant", ParentID: boundary, Summary: true, Finish: "stop", Mode: "compaction", Agent: "compaction",

@@ -49,8 +49,8 @@ func rows(t testing.TB, path string) (all []string) {
 	return all
 }
 
-// OpenCode's array reaches from the newest message back to the newest prompt with a compaction part and a finished
-// summary.
+// array returns the keys of OpenCode's array. It begins with the newest prompt that has a compaction part and a
+// finished summary, and ends with the newest message.
 func array(t testing.TB, path, session string) (keys []string) {
 	t.Helper()
 	type row struct {

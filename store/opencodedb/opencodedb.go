@@ -19,7 +19,7 @@ import (
 // Raw returns messages of at most this size in bytes. OpenCode's largest messages have images of some ten megabytes.
 const maxMessage = 64 << 20
 
-// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for the host's writes.
+// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits equally long for the host's writes.
 const busyTimeout = 5 * time.Second
 
 // Callers test for these errors with errors.Is.
@@ -49,8 +49,8 @@ type Row struct {
 	IsSummary bool
 }
 
-// Read calls read with the database at path, which must exist. OpenCode may run and write meanwhile. Read fails with
-// ErrBusy or ErrForeign, or with an error of read.
+// Read runs the function read with the database at path, which must exist. OpenCode may run and write meanwhile. Read
+// fails with ErrBusy or ErrForeign, or with the error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
@@ -99,7 +99,7 @@ func (db *DB) foreign(version int) error {
 	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
 
-// SQLite reports a wait that ctx has ended as busy or as interrupted, so explain adds the error of ctx.
+// If ctx ends a wait, SQLite reports the wait as busy or as interrupted, so explain adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
@@ -148,7 +148,7 @@ var (
 )
 
 // Raw returns a message of version 1 as OpenCode passes it to its message hook, without parts that are not JSON
-// objects. It returns nil if the message's row is not one.
+// objects. If the row of the message is not a JSON object, Raw returns nil.
 func (db *DB) Raw(session, id string) (json.Value, error) {
 	var size int64
 	if err := db.scan(sizeSQL, id, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }); err != nil {
@@ -212,8 +212,8 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
-// OpenCode stores the ids of an object only in other columns of the row. members are names, each with its value after
-// it.
+// OpenCode stores the ids of an object only in other columns of the row, so withIDs adds them to the object. members
+// are names, each followed by its value.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -19,8 +19,7 @@ type RowOfTwo struct {
 	IsOfOne bool
 }
 
-// IsRelease reports whether a release of OpenCode 2 has made the database. The betas used other tables and other
-// sentences.
+// IsRelease reports whether a release of OpenCode 2 has made the database. The betas used other tables and texts.
 func (db *DB) IsRelease() (isRelease bool, err error) {
 	err = file.Scan(db.conn, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_v2'`, func(*sqlite3.Stmt) { isRelease = true })
 	return isRelease, err

@@ -28,7 +28,8 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep stores since when (Unix ms) the user keeps these units, 0 for no longer. Kept units lose their queued drops.
+// Keep records that the user keeps these units since a time (Unix ms). 0 means that the user no longer keeps them.
+// Queued drops of kept units are deleted.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {
@@ -77,7 +78,7 @@ func (p Pieces) Kept(ctx context.Context, harness, session string) (all []Kept, 
 	return all, nil
 }
 
-// Commit takes back the edits of restored units, and stores that released units are no longer kept. It runs in the
+// Commit deletes the edits of restored units, and records that released units are no longer kept. It runs in the
 // transaction of a pass.
 func Commit(tx *database.Tx, harness, session string, restored, released []int) error {
 	for _, tag := range restored {

@@ -34,7 +34,7 @@ var (
 // A DB is the plugin's database as it is at one moment. The plugin may write in the meantime.
 type DB struct {
 	Version int
-	// Tables are sorted by name. Those for full-text search are left out.
+	// Tables are sorted by name. Tables for full-text search are left out.
 	Tables []Table
 	// Views are not read, because a view's query could run for ever.
 	Views   []string
@@ -47,8 +47,8 @@ type Table struct {
 	Rows int
 }
 
-// Read calls read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error of the
-// file, or an error of read.
+// Read runs the function read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error
+// of the file, or the error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := func() error {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -137,8 +137,8 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls row for each row of a table, until row fails. A missing column is NULL. rest ends the query, for example
-// "ORDER BY id".
+// Each calls row for each row of a table, until row fails. If a column is missing, its value is NULL. rest is added to
+// the query, for example "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil
@@ -160,7 +160,6 @@ func (db *DB) Each(table string, columns []string, rest string, row func(*Row) e
 	return errors.Join(failed, err)
 }
 
-// A Row is a row of a table.
 type Row struct {
 	stmt *sqlite3.Stmt
 	// IsBad means that a value has an unexpected type or is too large.

@@ -1,4 +1,4 @@
--- A skeleton that was dropped later has two edits. The stronger one counts.
+-- A unit that was a skeleton and was dropped later has two edits. The query returns the stronger one.
 SELECT u.tag, u.kind, u.tool, u.tokens, u.input_tokens, u.unit_key, u.message_key, e.kind, e.pass, e.payload, p.at, p.cause
 FROM edits AS e
 JOIN units AS u USING (harness, session_id, tag)

@@ -1,7 +1,8 @@
--- A compartment without raw tokens weighs one token. The ordinals belong to the compartment with the lowest fidelity.
+-- A compartment without raw tokens has the weight of one token. The ordinals are those of the compartment with the
+-- lowest fidelity.
 SELECT
 	count(*),
-	-- Beside a second min or max, SQLite would take the ordinals from an arbitrary row.
+	-- This max is a subquery: with two min or max, SQLite would take the ordinals from an arbitrary row.
 	coalesce((SELECT max(end_ordinal) FROM compartments WHERE harness = ?1 AND session_id = ?2), 0),
 	coalesce(sum(raw_tokens), 0),
 	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0),

@@ -23,18 +23,18 @@ const (
 // A transaction deletes at most this number of rows, because a pass of another session may wait for it.
 const forgottenRows = 500
 
-// TrustedTidies is how many tidies (searches for expired data), at least tidyGap apart, must find data expired before
-// it is deleted. So a wrong clock deletes nothing, unless it stays wrong for two weeks of use.
+// A tidy is a search for expired data. Data is deleted only if TrustedTidies tidies, at least tidyGap apart, have found
+// it expired. So a wrong clock deletes data only if it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
 // tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records a tidy at now (Unix ms), and returns the time of the oldest tidy that must agree, or 0 if there were
-// too few.
+// Tidied records a tidy at now (Unix ms). It returns the time of the oldest tidy that must agree, or 0 if there were
+// too few tidies.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so sessions that were in
-// use then have not expired. If the clock goes back, the later tidies are forgotten.
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump must still agree, and at their time the
+// sessions in use had not expired. If the clock goes back, the later tidies are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
@@ -91,7 +91,7 @@ func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Ke
 	return keys, nil
 }
 
-// Each table has the key of a row within its session. The edits of a unit come before the unit.
+// key is the column that identifies a row within its session. The edits of a unit come before the unit.
 var rowsOfSession = []struct{ table, key string }{
 	{"edits", "tag"},
 	{"queued_drops", "tag"},
@@ -111,9 +111,9 @@ const forgetRowsSQL = `
 	DELETE FROM %[1]s WHERE harness = ?1 AND session_id = ?2 AND (%[2]s) IN (
 		SELECT %[2]s FROM %[1]s WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`
 
-// ForgetSome deletes some rows of a session in one short transaction, unless the session was used since before (Unix
-// ms). isDone means that nothing is left, or that the session was used. From the first call to the last, no pass of
-// the session may run.
+// If the session was used since before (Unix ms), ForgetSome deletes nothing. If not, it deletes some rows of the
+// session in one short transaction. isDone means that nothing is left, or that the session was used. From the first
+// call to the last, no pass of the session may run.
 func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
 	isGone := false
 	err = s.Update(ctx, func(tx *database.Tx) error {

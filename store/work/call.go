@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Calls are the questions of agents. They outlive their sessions and runs, because the money is spent.
+// Calls are the questions of agents. They stay when their sessions and runs are deleted, because the money is spent.
 type Calls struct{ db *database.DB }
 
 func NewCalls(db *database.DB) *Calls { return &Calls{db} }
@@ -38,13 +38,13 @@ type Cap struct {
 	Since         int64 // Unix ms
 }
 
-// A Spent is the cost of calls that counts for a budget.
+// A Spent is the cost of some calls, as a budget counts it.
 type Spent struct{ Money, Tokens int64 }
 
 func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }
 
-// An OverBudget says that a call could exceed a cap. Spent is the sum of the cap so far, and Needs the worst case of
-// the call.
+// OverBudget is the error for a call that could exceed a cap. Spent is the cost under the cap so far, and Needs is the
+// highest possible cost of the call.
 type OverBudget struct {
 	Cap          Cap
 	Spent, Needs Spent
@@ -52,9 +52,9 @@ type OverBudget struct {
 
 func (e *OverBudget) Error() string { return "the budget is used up" }
 
-// Reserve books the worst case of a call that is about to begin, and returns its number. If the call could exceed a
-// cap, the error is an *OverBudget, and nothing is booked. Without the run's lease, the error is ErrLeaseLost. Time
-// and project are set here.
+// Reserve books the highest possible cost of a call that is about to begin, and returns its number. If the call could
+// exceed a cap, the error is an *OverBudget, and nothing is booked. If the run has lost its lease, the error is
+// ErrLeaseLost. Reserve sets the time and the project of c.
 func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.Call, needs Spent, caps []Cap) (id int64, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -115,8 +115,8 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 }
 
 // Settle books the cost of a call. If the exact cost is unknown, c.Reserved is its upper bound. If no model has read
-// the question, Settle deletes the call. A call that is never settled, for example after a crash, stays at its worst
-// case.
+// the question, Settle deletes the call. If a call is never settled, for example after a crash, its reserved cost
+// stays.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {
@@ -158,8 +158,8 @@ type PromptSum struct {
 //go:embed query/prompt_sums.sql
 var promptSumsSQL string
 
-// Prompts sums up the prompts of a subject's project since a time (Unix ms), by model. The journal lacks the sizes of
-// answers.
+// Prompts sums up the prompts of a subject's project since a time (Unix ms), by model. It leaves out answers, because
+// the journal lacks their sizes.
 func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []PromptSum, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		scan := func(query string, row func(*sqlite3.Stmt), args ...any) error {
@@ -179,8 +179,8 @@ func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []Pr
 	return sums, nil
 }
 
-// Cost returns the cost of an agent's calls for a session in billionths of a dollar, with the calls that have failed. As
-// in View, a call without a cost is one without a price, or one that has not ended.
+// Cost returns the cost of an agent's calls for a session in billionths of a dollar, with the calls that have failed. A
+// call that has no price, or that has not ended, has no cost.
 func (s *Calls) Cost(ctx context.Context, w Work) (sum int64, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `SELECT coalesce(sum(cost), 0) FROM agent_calls WHERE harness = ? AND session = ? AND agent = ?`,

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A run holds the lease of its work, so that two runs never do the same work. A run that hangs loses its lease after
-// LeaseTerm, another run may begin, and the store refuses a publication of the first.
+// A run holds the lease of its work, so that two runs never do the same work. If a run hangs, it loses its lease after
+// LeaseTerm. Another run may then begin, and the store refuses a publication of the first run.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
@@ -39,15 +39,15 @@ type Leases struct {
 
 func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
-// Hold makes each lease last until it is released. The clock of a replay jumps, so a run cannot renew its lease in
-// time.
+// Hold makes each lease last until it is released. It is for a replay: its clock jumps, so a run cannot renew its lease
+// in time.
 func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// Acquire takes the lease of a work for holder, the unique name of one run. acquired is false if another run holds
-// the lease, or if the session is unknown. A holder can prolong its own lease.
+// Acquire takes the lease of a work for holder, the unique name of one run. If another run holds the lease, or if the
+// session is unknown, acquired is false. A holder can prolong its own lease.
 func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -64,7 +64,7 @@ func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired b
 	return acquired, nil
 }
 
-// Renew prolongs the lease of holder by LeaseTerm. Without the lease, isHeld is false and the run must end.
+// Renew prolongs the lease of holder by LeaseTerm. If holder has lost the lease, isHeld is false and the run must end.
 func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -119,8 +119,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. While a store is being opened, no run exists. ReleaseAll reads first, so that Open
-// need not wait for the write lock without a lease.
+// ReleaseAll releases all leases. Open calls it, because no run exists at that time. ReleaseAll reads first: if there
+// is no lease, Open need not wait for the write lock.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -33,17 +33,18 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// Findings are those that the sidekick has attached to a prompt, credited to Holder, the holder of the lease.
+	// Findings counts the findings that the sidekick has attached to a prompt. They are credited to Holder, the holder
+	// of the lease.
 	Findings int
 	Holder   string
 
-	// From here on, the fields are for the historian. Kind is "incremental", "recomp", "partial" or "wrapup". Pass is
-	// the session's newest pass at the run's begin.
+	// The next fields are for the historian. Kind is "incremental", "recomp", "partial" or "wrapup". Pass is the
+	// session's newest pass when the run began.
 	Kind string
 	Pass int
 	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the answer that the raw messages do not confirm.
 	UnconfirmedQuotes, UnconfirmedFacts int
-	// Start and End are the range of messages. After a success, the store computes these and all fields below.
+	// Start and End are the range of messages. If the run has succeeded, the store computes them and all fields below.
 	Start, End int
 	MadeBy     string
 	Produced   int     // number of compartments
@@ -76,7 +77,7 @@ const runTrimSQL = `
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run without a publication. After a failure, the next run waits until retry (see State). A deleted
+// Record records a run that published nothing. After a failure, the next run waits until retry (see State). A deleted
 // session stays deleted.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -139,7 +140,7 @@ func (s *Runs) SaveThrottle(ctx context.Context, w Work, throttle string) error 
 	return nil
 }
 
-// SaveUnfinished stores a JSON object with all that a run has done so far, until InsertRun.
+// SaveUnfinished stores a JSON object with all that a run has done so far. InsertRun deletes the object.
 func SaveUnfinished(tx *database.Tx, w Work, unfinished string) error {
 	_, err := tx.Exec(`
 		UPDATE agent_work
@@ -171,7 +172,7 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work with a status, or any for "", newest first. limit 0 means all.
+// ReadRuns reads the newest runs of a work, newest first. status "" means any status, and limit 0 all runs.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{

@@ -35,8 +35,8 @@ func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 type State struct {
 	// RunningSince is when (Unix ms) the current run began, or 0.
 	RunningSince int64
-	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest.
-	// The next run waits until Retry: a pass of the session, or for a project a time (Unix ms).
+	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest
+	// failure. The next run waits until Retry: a pass of the session, or for a project a time (Unix ms).
 	Failures  int
 	LastError string
 	FailedAt  int64
@@ -44,9 +44,9 @@ type State struct {
 	// Throttle is the caller's throttle, a JSON object.
 	Throttle string
 	// Unfinished is a JSON object with all that an unfinished run has done, or "". After a crash, the next run
-	// continues from there.
+	// continues the work.
 	Unfinished string
-	// The sums over all runs, of which the store keeps only the newest.
+	// These are sums over all runs, because the store keeps only the newest runs.
 	Runs  int
 	Usage Usage
 }
@@ -67,7 +67,7 @@ func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	return r, err
 }
 
-// Unless the session is known, ensureWork does nothing, so that a late run cannot bring a deleted session back.
+// If the session is unknown, ensureWork does nothing, so that a late run cannot bring a deleted session back.
 func ensureWork(tx *database.Tx, w Work) error {
 	_, err := tx.Exec(`
 		INSERT INTO agent_work (subject, agent, harness, session_id)

@@ -21,9 +21,8 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// CacheOf says what became of the provider's cache: the request has "kept" it, the request had it "rebuilt" (a bust),
-// or there was none, so it is "new". A steady pass can be a bust, for example because the harness has changed sent
-// messages.
+// CacheOf returns what the request has done to the provider's cache: "kept", "rebuilt" by a bust, or "new" if none was
+// left. A steady pass can be a bust, for example because the harness has changed sent messages.
 func CacheOf(p *replay.Pass) string {
 	switch {
 	case p.Bust:

@@ -1,5 +1,5 @@
--- A chunk and the next chunks of its session in the order in which they were stored. Only ?2 rows are looked at,
--- including rows of other sessions.
+-- A chunk and the next chunks of its session in the order in which they were stored. Only ?2 rows are read, including
+-- rows of other sessions.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context, c.session

@@ -1,4 +1,4 @@
--- A session read again keeps its rows. Its project and directory change if the session has moved.
+-- If a session is read again, its rows stay. If it has moved, its project and directory change.
 INSERT INTO sessions (harness, session, project, directory, source)
 VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (harness, session) DO UPDATE SET

@@ -1,5 +1,5 @@
 -- The newest runs of all agents come first. A call does not name its run, so a run's calls are the agent's calls for
--- its project during the run. Overlapping runs have the money NULL.
+-- its project during the run. If runs overlap, their money is NULL.
 WITH newest AS (
 	SELECT r.*, coalesce(s.project, substr(r.subject, length('project ') + 1)) AS project, coalesce(s.title, '') AS title, coalesce(s.directory, '') AS directory
 	FROM agent_runs AS r LEFT JOIN sessions AS s USING (harness, session_id)

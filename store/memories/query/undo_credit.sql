@@ -1,5 +1,5 @@
--- The changes of a run (?2) of a project's dreamer (?1) are undone, so the calls that were credited with them have
--- brought nothing. Each change was credited to the newest call before it.
+-- The changes of a run (?2) of a project's dreamer (?1) are undone, so the calls that made them have no result. Each
+-- change was credited to the newest call before it.
 UPDATE agent_calls
 SET memories = 0
 WHERE id IN (

@@ -1,5 +1,5 @@
--- The messages of a session of OpenCode 2 that its array shows under their ids, in their order. data may be no JSON.
--- The array lacks messages without content, and shows changes of instructions and effort without an id.
+-- The messages of a session of OpenCode 2 that its array shows under their ids, in their order. data may be invalid
+-- JSON. The array lacks messages without content. Changes of instructions and effort are in the array without an id.
 SELECT id, type
 FROM session_message
 WHERE session_id = ? AND CASE

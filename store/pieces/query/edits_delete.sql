@@ -1,4 +1,5 @@
--- Edits that remove injected blocks and reasoning stay. A message with a restored unit is no shell.
+-- Edits that remove injected blocks and reasoning stay. If a unit of a message is restored, the message is no longer a
+-- shell.
 DELETE FROM edits
 WHERE harness = ?1 AND session_id = ?2 AND (
 	tag = ?3 AND kind IN ('clamp', 'withhold', 'skeleton', 'drop', 'compress')

@@ -14,7 +14,7 @@ import (
 //go:embed plugin.sql
 var schema string
 
-// Like a running plugin, a DB keeps its connection open, so new rows are in the write-ahead log.
+// A DB keeps its connection open like a running plugin, so new rows are in the write-ahead log.
 type DB struct {
 	t    testing.TB
 	Path string

@@ -27,7 +27,8 @@ export const Method = {
 /** Error codes beside those of JSON-RPC 2.0. */
 export const Code = {
   /**
-   * CodeResync answers a transform if the host does not have its base. The shim then sends the whole array.
+   * CodeResync answers a transform if the host does not have the array of its Base. The shim then sends the
+   * whole array.
    */
   Resync: -32010,
   /**
@@ -42,8 +43,8 @@ export const Code = {
   /** CodeBusy answers a request if too many calls already wait or run. */
   Busy: -32014,
   /**
-   * CodeStopping answers a request that arrived while the host was stopping, or that the host's end has
-   * interrupted. The next host can answer it.
+   * CodeStopping answers a request that arrived while the host was stopping, or that was interrupted because
+   * the host stopped. The next host can answer it.
    */
   Stopping: -32015,
   /** CodeCancelled answers a request that $/cancelRequest withdrew. The number is LSP's. */
@@ -53,8 +54,8 @@ export const Code = {
 export const ProtocolMajor = 1
 export const ProtocolMinor = 0
 /**
- * MaxBodyBytes bounds the JSON-RPC body of a frame. Message arrays travel as the attachment of a frame
- * instead, because the JSON-RPC library decodes a body about five times.
+ * MaxBodyBytes bounds the JSON-RPC body of a frame. A message array is not in the body but in the attachment,
+ * because the JSON-RPC library decodes a body about five times.
  */
 export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
@@ -70,7 +71,7 @@ export const MaxMessages = 200000
 export const MaxParts = 20000
 export const MaxAgentPromptBytes = 1048576
 
-/** AgentAbortParams ends a run of agent/run. That call is then answered with the usage so far. */
+/** AgentAbortParams ends a run. The shim then answers agent/run with the usage so far. */
 export interface AgentAbortParams {
   directory: string
   run: string
@@ -149,13 +150,13 @@ export interface AgentRunResult {
 
 /** BudgetStop says that the next call of a hidden agent could exceed a budget of the day. */
 export interface BudgetStop {
-  /** agents says whom the budget bounds: "historian", "others", or "" for all agents. */
+  /** agents says which agents the budget bounds: "historian", "others", or "" for all agents. */
   agents?: string
   /** until is the time at which the next day begins (Unix ms). */
   until: number
   /**
    * money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the
-   * worst case of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+   * highest possible cost of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
    */
   money: number
   spentMoney: number
@@ -233,11 +234,13 @@ export interface Choice {
   about?: string
   command: string
   arguments?: string
-  /** confirm says what the command does. The harness asks before it runs such a command. */
+  /**
+   * confirm says what the command does. If it is set, the harness asks the user before it runs the command.
+   */
   confirm?: string
   /**
-   * ask is a question to the user, whose answer is added to the arguments. Value is the initial text of the
-   * answer.
+   * ask is a question to the user. The harness adds the answer to the arguments. Value is the initial text of
+   * the answer.
    */
   ask?: string
   value?: string
@@ -261,8 +264,8 @@ export interface CommandDefinition {
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
   /**
-   * harness names the session's harness, for a client that belongs to no harness, for example a plugin's half
-   * in a terminal. A shim of the session's harness must then be connected, with the directory open.
+   * harness names the session's harness. Only a client that belongs to no harness sets it, for example the
+   * part of a plugin in a terminal. A shim of that harness must then be connected, with the directory open.
    */
   harness?: Harness
   session: string
@@ -277,11 +280,13 @@ export interface CommandExecuteResult {
   message: string
   variant: "info" | "success" | "warning" | "error"
   /**
-   * stays means that the user needs time to read the message. So the shim shows it in a place where it does
-   * not disappear by itself. The shim never sends it to the model.
+   * stays means that the user needs time to read the message. The shim shows it in a place where it does not
+   * disappear by itself, and never sends it to the model.
    */
   stays?: boolean
-  /** page is the message for a harness with dialogs, in which the user chooses how to go on. */
+  /**
+   * page is the message for a harness that can show dialogs. In the dialog, the user chooses how to go on.
+   */
   page?: Page
 }
 
@@ -305,11 +310,11 @@ export interface DreamStatus {
   since?: number
   /** tokens are the tokens of the run's questions and answers so far. */
   tokens?: number
-  /** waits means that the run was interrupted, and has not gone on yet. */
+  /** waits means that the run was interrupted, and has not been continued yet. */
   waits?: boolean
   /**
-   * failures is the number of equal failures that have stopped the schedule. Failure is the report of the
-   * newest one. The schedule goes on at Until (Unix ms).
+   * failures is the number of equal failures because of which the schedule is paused. Failure is the newest
+   * report. The schedule continues at Until (Unix ms).
    */
   failures?: number
   failure?: string
@@ -326,16 +331,16 @@ export interface DroppedUnit {
   /** tool is the tool whose call was dropped. */
   tool?: string
   /**
-   * about is the path or the argument of a call, the name of a file, or the first words of a text. It is
-   * empty if the host does not hold the session's messages at the moment.
+   * about is the path or the argument of a call, the name of a file, or the first words of a text. If the
+   * host does not have the session's messages at the moment, About is empty.
    */
   about?: string
   tokens: number
   /** partly means that the call without its result is still sent. */
   partly?: boolean
   /**
-   * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass, absent if
-   * the journal no longer has it.
+   * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the
+   * journal no longer has the pass, they are absent.
    */
   pass: number
   at?: number
@@ -350,7 +355,7 @@ export interface DroppedUnit {
 /** EmbeddingStatus says how many texts of the index have vectors. */
 export interface EmbeddingStatus {
   model?: string
-  /** texts have vectors of this model, and Waiting will get them. */
+  /** texts counts the texts that have vectors of this model, and Waiting those that will get vectors. */
   texts: number
   waiting?: number
   /** problem is the reason why there are no vectors. */
@@ -367,8 +372,8 @@ export interface EventParams {
   directory: string
   event: unknown
   /**
-   * sent is the same as in TransformParams. It comes with the event that ends an answer, because the harness
-   * may be restarted before the next pass.
+   * sent is the same as in TransformParams. The event that ends an answer has it, because the harness may be
+   * restarted before the next pass.
    */
   sent?: string
 }
@@ -411,8 +416,8 @@ export interface HeadStatus {
   through: number
   covered: number
   /**
-   * baseline includes the acknowledgement. Delta is the message after it, 0 if that message only says that
-   * nothing was added.
+   * baseline is the size of the baseline with its acknowledgement. Delta is the size of the message after
+   * them. If that message only says that nothing was added, Delta is 0.
    */
   baseline: number
   delta: number
@@ -480,15 +485,15 @@ export interface HistoryRun {
 /** HistoryStatus describes the summarised history of a session, and its historian. */
 export interface HistoryStatus {
   /**
-   * compartments counts the compartments, and Extractive the ones that were written without a model. They
-   * cover the messages 1 to Covered. RawTokens is the size of these messages.
+   * compartments counts the compartments, and Extractive those that were written without a model. The
+   * compartments cover the messages 1 to Covered. RawTokens is the size of these messages.
    */
   compartments: number
   extractive?: number
   covered: number
   rawTokens: number
   /**
-   * fidelity is the weighted share of anchors that the compartments hold, from 0 to 1. Weakest is the
+   * fidelity is the weighted share of anchors that the compartments contain, from 0 to 1. Weakest is the
    * compartment with the lowest fidelity.
    */
   fidelity: number
@@ -503,11 +508,11 @@ export interface HistoryStatus {
   usage: HistorianUsage
   /** running is the run under way. */
   running?: HistoryRun
-  /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
+  /** unfinished is a recomp that was interrupted. /ctx-recomp continues it. */
   unfinished?: HistoryRun
   /**
-   * stopped is a recomp or a wrap-up that stopped early. It is absent after a later run, and if the user has
-   * cancelled it.
+   * stopped is a recomp or a wrap-up that stopped early. If a later run has begun, or if the user has
+   * cancelled the work, Stopped is absent.
    */
   stopped?: StoppedRun
   /**
@@ -519,8 +524,8 @@ export interface HistoryStatus {
   failedAt?: number
   retryPass?: number
   /**
-   * waited is the number of passes for which history has waited for a summary. IsOverdue means that this is
-   * too many, which is a fault.
+   * waited is the number of passes for which history has waited for a summary. IsOverdue means that Waited is
+   * too large, which is a fault.
    */
   waited?: number
   isOverdue?: boolean
@@ -531,9 +536,9 @@ export interface HistoryStatus {
 }
 
 /**
- * InitializeParams opens a directory on a connection. A harness process has one connection, and initializes
- * it once for each of its plugin instances. The first call fixes the protocol version and the harness of the
- * connection.
+ * InitializeParams opens a directory on a connection. A harness process has one connection, and sends
+ * initialize once for each of its plugin instances. The first call fixes the protocol version and the harness
+ * of the connection.
  */
 export interface InitializeParams {
   protocol: Version
@@ -570,7 +575,7 @@ export interface InitializeResult {
   /** reason says why Enabled is false, in a sentence for the user. */
   reason?: string
   /**
-   * trouble means that Reason is a fault that may pass, and not a setting that somebody chose. The shim then
+   * trouble means that Reason is a temporary fault, and not a setting that somebody chose. The shim then
    * tells the user, and initializes again before the next pass.
    */
   trouble?: boolean
@@ -591,8 +596,8 @@ export interface InitializeResult {
 }
 
 /**
- * KeepParams says what the user wants of pieces: to keep them, or to let them go. A piece that was dropped
- * comes back if it is kept. The call changes nothing if it is refused for one of the pieces.
+ * KeepParams asks the host to keep pieces of the conversation, or to let them go. If a dropped piece is kept,
+ * it comes back. If the host refuses one of the pieces, the call changes nothing.
  */
 export interface KeepParams {
   harness: Harness
@@ -608,9 +613,8 @@ export interface KeepResult {
 }
 
 /**
- * KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce takes it. Only two
- * events end that: a summary replaces the piece's message, or the prompt would not fit without taking the
- * piece.
+ * KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is
+ * removed only if a summary replaces its message, or if the prompt would not fit with it.
  */
 export interface KeptUnit {
   tag: number
@@ -620,8 +624,8 @@ export interface KeptUnit {
   about?: string
   tokens: number
   /**
-   * waits means that the piece is not whole on the wire yet. It comes back with the next bust after which it
-   * fits below the execute threshold.
+   * waits means that the piece is not whole on the wire yet. The next bust restores it if the prompt then
+   * stays below the execute threshold.
    */
   waits?: boolean
 }
@@ -631,19 +635,17 @@ export interface LastBust {
   pass: number
   at: number
   /**
-   * cause is the reason for the bust, for example "pressure". Words names it for a person, for example
+   * cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
    * "getting full".
    */
   cause: string
   words: string
-  /**
-   * removed and Resent are 0 for a bust that removed nothing, for example one that the harness has caused.
-   */
+  /** If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0. */
   removed?: number
   resent?: number
   /**
    * cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names
-   * no price for the model, and if the prefix was gone before the bust.
+   * no price for the model, or if the prefix was gone before the bust.
    */
   cost?: number
 }
@@ -661,7 +663,7 @@ export interface Model {
 export interface ModelLimits {
   /**
    * contextTokens is the model's window, for example 200000. InputTokens is the prompt limit, if the provider
-   * enforces one beside the window. OutputTokens is the longest answer.
+   * enforces a limit below the window. OutputTokens is the longest answer.
    */
   contextTokens?: number
   inputTokens?: number
@@ -685,14 +687,14 @@ export interface ModelLimitsParams {
 /** NextBust describes the next bust under pressure, in tokens. */
 export interface NextBust {
   /**
-   * isAsked means that the user has asked for a bust, for example with /ctx-flush. The next pass makes it if
-   * there is something to free.
+   * isAsked means that the user has asked for a bust, for example with /ctx-flush. If there is something to
+   * free, the next pass makes the bust.
    */
   isAsked?: boolean
   /**
-   * waits means that the newest pass has weighed the bust, and that it does not pay off yet. Then Freed,
-   * Resent and Cost are that pass's figures. Otherwise they are bounds: a bust frees at most Freed, and sends
-   * at least Resent again.
+   * waits means that the newest pass has estimated the bust, and that the bust does not pay off yet. If Waits
+   * is true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most
+   * Freed, and sends at least Resent again.
    */
   waits?: boolean
   /**
@@ -722,16 +724,16 @@ export interface NotifyShowParams {
   variant: "info" | "success" | "warning" | "error"
 }
 
-/** A Page is a text with choices. It has no choices if the user can do nothing further. */
+/** A Page is a text with choices. If the user can do nothing further, it has no choices. */
 export interface Page {
   text: string
   choices: Choice[]
 }
 
 /**
- * A Panel is a session's status for the harness's own screen. All harnesses show the same texts. They fit for
- * a terminal: each is one line without control characters. The panel stays on the screen while nothing
- * happens, so it names times of the day and no ages.
+ * A Panel is a session's status for the harness's own screen. All harnesses show the same texts. Each text is
+ * one line without control characters, so that a terminal can show it. The panel is not drawn again while
+ * nothing happens, so its texts have times of the day ("14:32") and no ages ("5 minutes ago").
  */
 export interface Panel {
   /**
@@ -745,8 +747,8 @@ export interface Panel {
   /** parts are the sources of the prompt that are not empty, in the order of the bar. */
   parts: PanelPart[]
   /**
-   * window is the size in tokens that the whole bar stands for. Bust is the size from which a bust may come,
-   * 0 if it is unknown.
+   * window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from
+   * which a pass may bust, or 0 if it is unknown.
    */
   window: number
   bust?: number
@@ -764,8 +766,8 @@ export interface PanelFact {
   label: string
   text: string
   /**
-   * tone is "alarm" for a fault, "notice" for a problem that magicctx works with, and "work" while something
-   * is under way.
+   * tone is "alarm" for a fault, "notice" for a problem despite which magicctx works, and "work" while
+   * something is under way.
    */
   tone?: "alarm" | "notice" | "work"
 }
@@ -846,7 +848,7 @@ export interface Saving {
    * has not paid off yet.
    */
   money: number
-  /** historian is the cost of the historian's runs, which Money has subtracted. */
+  /** historian is the cost of the historian's runs. It is already subtracted from Money. */
   historian?: number
   /**
    * early is the part of Money that comes from content removed before the prompt was large, because of the
@@ -880,9 +882,9 @@ export interface SessionExport {
 }
 
 /**
- * SessionExportParams asks for all state that decides the answer to the next transform of a session, except
- * the transform itself. The recorder of a trace asks for it before the session's first transform. The
- * messages of that transform, a JSON array, are the attachment of the frame.
+ * SessionExportParams asks for all state of the host on which the answer to a session's next transform
+ * depends. The recorder of a trace sends it before the session's first transform. The attachment of the frame
+ * is the message array of that transform.
  */
 export interface SessionExportParams {
   harness: Harness
@@ -891,8 +893,8 @@ export interface SessionExportParams {
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
   /**
-   * original is the session from which the harness has copied this one, if the harness says so. The host
-   * exports the original as well. If it is empty, the host looks for an original whose messages equal the
+   * original is the session from which the harness has copied this one, if the harness reports it. The host
+   * exports the original, too. If Original is empty, the host looks for an original whose messages equal the
    * attachment.
    */
   original?: string
@@ -932,8 +934,8 @@ export interface SessionStatus {
   /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
   contextTokens: number
   /**
-   * limitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time at which we
-   * learned it from a prompt, in Unix ms, or 0.
+   * limitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time of the prompt
+   * that showed the limit, in Unix ms, or 0.
    */
   limitSource?: LimitSource
   limitAt?: number
@@ -1002,8 +1004,8 @@ export interface SessionStatus {
    */
   recalled?: Recalled
   /**
-   * removals says how much each rule has removed from the prompt, and how much of that the model soon read
-   * again. RereadCost is the price of reading it again, or 0 if the harness names no price.
+   * removals says how much each rule has removed from the prompt, and how much of it the model soon read
+   * again. RereadCost is the price of reading it again. It is 0 if the harness names no price.
    */
   removals?: Removal[]
   rereadCost?: number
@@ -1032,7 +1034,7 @@ export interface SessionStatus {
   cacheLifeMs?: number
   cacheRoute?: string
   /**
-   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it for a person, for example
+   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
    * "Anthropic's default".
    */
   cacheLifeSource?: CacheLifeSource
@@ -1150,7 +1152,7 @@ export interface SubscribeParams {
   /** harness and Session restrict the subscription. Empty means all. */
   harness?: Harness
   session?: string
-  /** only ends the client's earlier subscriptions. */
+  /** only means that the client's earlier subscriptions end. */
   only?: boolean
 }
 
@@ -1173,8 +1175,8 @@ export interface TextCompleteParams {
   session: string
   text: string
   /**
-   * message is the id of the answer that the text belongs to. Sent is the Wire with which the answer's
-   * request left, as in TransformParams.
+   * message is the id of the answer that the text belongs to. Sent is the Wire of the answer's request, as in
+   * TransformParams.
    */
   message?: string
   sent?: string
@@ -1187,9 +1189,9 @@ export interface TextCompleteResult {
 
 /**
  * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
- * scales the messages to the provider's count. A dropped unit counts only as Dropped, in the host's tokens.
- * But if a dropped tool call stays on the wire as a skeleton, its input counts as usual. A message that the
- * head covers does not count.
+ * scales the messages to the provider's count. A dropped unit is only in Dropped, in the host's tokens. If
+ * its call stays on the wire as a skeleton, the input of the call is also in ToolInputs. Messages that the
+ * head covers are not included.
  */
 export interface TokensBySource {
   system: number
@@ -1205,8 +1207,8 @@ export interface TokensBySource {
   toolInputs: number
   toolResults: number
   /**
-   * thinking is an estimate. It is 0 until the session's first request since the host started, and counts as
-   * text then.
+   * thinking is an estimate. Until the session's first request since the host started, Thinking is 0, and
+   * Text includes the thinking.
    */
   thinking?: number
   dropped: number
@@ -1243,20 +1245,20 @@ export interface ToolExecuteResult {
 export interface TransformParams {
   session: string
   directory: string
-  /** parent is the session that spawned this one. It is empty for a primary session. */
+  /** parent is the session that spawned this one. For a primary session, it is empty. */
   parent?: string
-  /** original is the session from which the harness has copied this one, if the harness says so. */
+  /** original is the session from which the harness has copied this one, if the harness reports it. */
   original?: string
   /**
-   * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is
-   * then 0, and the attachment is the whole array.
+   * base is the revision of an earlier array, whose first Keep messages are unchanged. If Base is 0, the call
+   * is a resync: Keep is 0, and the attachment is the whole array.
    */
   base: number
   keep: number
   /**
-   * sent is the Wire of the answer with which the session's last request left. It is absent if no request has
-   * left yet. It is also absent if the last request left with the mutation of an older answer, unmodified, or
-   * with a system prompt that is not the host's.
+   * sent is the WireMutation.Wire of the session's last request. It is absent if there was no request yet, or
+   * if the last request had the wire of an older answer, no wire of the host, or another system prompt than
+   * the host's.
    */
   sent?: string
   /**
@@ -1265,9 +1267,9 @@ export interface TransformParams {
    */
   model?: Model
   /**
-   * typed holds the lines that the user typed and that the harness replaced by the templates of commands, for
-   * example "/review main". Their keys are the ids of the messages. Once a pass with a line has been
-   * answered, the line is not sent again.
+   * typed maps message ids to lines that the user typed, for example "/review main", if the harness has
+   * replaced a line by the template of a command. After the host has answered a pass with a line, the shim
+   * does not send the line again.
    */
   typed?: Record<string, string>
 }
@@ -1285,8 +1287,8 @@ export interface Version {
 export type VersionParams = Record<string, never>
 
 /**
- * VersionResult says which release is running. Unlike a status, a host can answer it in every state: with a
- * store that hangs, and with any number of sessions.
+ * VersionResult says which release is running. A host can always send it, even if its store hangs, and with
+ * any number of sessions. A status depends on both.
  */
 export interface VersionResult {
   version: string
@@ -1297,11 +1299,10 @@ export interface VersionResult {
 /** Warning is a problem that a person should look at. */
 export interface Warning {
   /**
-   * source says where the problem is: "store" means that the store cannot be written; "recovery", that a
-   * database was damaged and replaced; "bug", our own program; "program", that the host is another program
-   * than the one that asked; "history", that the history of a session of Directory is not summarised;
-   * "markers", that a compaction marker could not be changed; "config", a mistake in the configuration of
-   * Directory.
+   * source says where the problem is. "store": the store cannot be written. "recovery": a database was
+   * damaged and replaced. "bug": a bug of magicctx. "program": the host is another program than the one that
+   * asked. "history": the history of a session of Directory is not summarised. "markers": a compaction marker
+   * could not be changed. "config": a mistake in the configuration of Directory.
    */
   source: "store" | "recovery" | "bug" | "program" | "history" | "markers" | "config"
   directory?: string
@@ -1341,8 +1342,8 @@ export interface WireMutation {
   /** cleared lists the ids of messages whose patch must be removed. */
   cleared?: string[]
   /**
-   * wire is an opaque token for the wire of this pass together with its system prompt. Once a request has
-   * left with this wire, the shim returns the token as TransformParams.Sent.
+   * wire is an opaque token for the wire of this pass together with its system prompt. After a request with
+   * this wire, the shim sends the token as TransformParams.Sent.
    */
   wire?: string
 }
