@@ -169,7 +169,10 @@ export class World {
     this.say(`  ! ${rule}: ${detail}`)
     if (this.findings.some((f) => f.rule === rule)) return
     this.findings.push(finding)
-    if (this.dump) writeFileSync(join(this.dump, `${this.seed}-${this.passes}-${rule}.json`), JSON.stringify({ detail, ...this.judge.current }, null, 1))
+    if (!this.dump) return
+    const journal = this.machine.read("SELECT * FROM passes WHERE session_id = ? ORDER BY pass DESC LIMIT 8", this.session.id)
+    const stored = this.machine.read("SELECT * FROM sessions WHERE session_id = ?", this.session.id)
+    writeFileSync(join(this.dump, `${this.seed}-${this.passes}-${rule}.json`), JSON.stringify({ detail, journal, stored, ...this.judge.current }, null, 1))
   }
 
   note(what: string): void {
