@@ -107,7 +107,7 @@ var reasons = map[string]string{
 	"pressure":           "because the prompt had reached the threshold",
 	"force":              "because the prompt had reached 85% of the window",
 	"overflow":           "because the provider had refused the prompt as too long",
-	"rent":               "because to go on sending what it removed would cost more",
+	"rent":               "because keeping what it removed would have cost more",
 	"idle":               "after a pause longer than the cache lives",
 	"model-changed":      "because the model had changed",
 	"preamble-changed":   "because tools or system prompt had changed",
