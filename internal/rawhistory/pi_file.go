@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The longest lines contain images as base64, and Pi has already scaled those down to some megabytes.
+// The longest lines contain images as base64. Pi has already scaled these images down to a few megabytes.
 const maxLine = 64 << 20
 
 var errLongLine = errors.New("longer than 64 MiB, which no message is")
@@ -33,7 +33,8 @@ type piEntry struct {
 	parent int
 	// If the entry has a message, role is the message's role, and base is its key before numbering.
 	role, base string
-	// A context_edit changes the entry target. If removes is true, it removes the target's message.
+	// A context_edit entry changes the entry with the index target. If removes is true, it removes that entry's
+	// message.
 	target  int
 	removes bool
 }
@@ -46,8 +47,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// A broken line is numbered as a message, so that later messages keep their ordinals. If its beginning shows
-	// that it was no message, it is not numbered.
+	// An unreadable line gets a number as if it were a message, so that later messages keep their ordinals. The line
+	// gets no number if its beginning shows that it contains no message.
 	piBroken
 )
 

@@ -145,8 +145,8 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi does not send a failed answer, but would send the results of its calls, which the provider would refuse. So
-	// the shim does not send these results either.
+	// Pi does not send a failed answer. Pi would still send the results of its calls, but the provider refuses results
+	// without their calls. So the shim leaves these results out, too.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)
@@ -262,8 +262,8 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 	return results, last
 }
 
-// exitOfPi returns the exit status of a command. Pi stores the status of a failed command only at the end of its
-// output: "Command exited with code 2". Without this text, the command was stopped.
+// exitOfPi returns the exit status of a command. Pi stores the status of a failed command only in the last line of its
+// output: "Command exited with code 2". If a failed command has no such line, it was stopped before it could exit.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0
