@@ -36,9 +36,9 @@ func (m marks) low() int {
 	return below
 }
 
-// bill is the average price of a step. The prompt grows from low to high in some steps, and then a bust shrinks it to
-// low again. So the average step reads a prompt half way between the marks, and each bust writes the remaining content
-// except the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
+// bill is the average price of a step. The prompt grows from low to high over some steps, and then a bust shrinks it to
+// low again. So the average step reads a prompt of (low + high) / 2, and each bust writes all remaining content except
+// the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

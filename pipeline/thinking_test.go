@@ -35,8 +35,8 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	}
 }
 
-// Bug D1, second case: on an idle pass with one protected tag, a rule dropped the call of the newest step, and so
-// removed its thinking. The rule was the one for duplicates or for queued drops.
+// Bug D1, second case: on an idle pass with one protected tag, the rule for duplicates or the rule for queued drops
+// dropped a call, and the newest step lost its thinking.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -132,8 +132,8 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	}
 }
 
-// Bug F2: OpenAI refuses a reasoning item without an item after it. The call was dropped and the text before it was
-// not, so no item followed the second reasoning item.
+// Bug F2: OpenAI refuses a reasoning item that no other item follows. An answer had a reasoning item, a text, a second
+// reasoning item and a call. The host dropped only the call, so nothing followed the second reasoning item.
 func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)
@@ -147,8 +147,8 @@ func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	}
 }
 
-// Bug F3: the host added the synthetic todo list to an answer without calls and without thinking. This answer became
-// the last one, and it had a call but no thinking, which Anthropic refuses.
+// Bug F3: the host added the synthetic todo list, which is a call, to an answer without calls and without thinking.
+// This answer became the last one. Anthropic refuses a last answer that has a call but no thinking.
 func TestTodoListStartsNoFinalAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +

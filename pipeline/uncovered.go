@@ -19,9 +19,9 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after the compartment that ends at the ordinal covered. known holds messages with
-// known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored). Uncovered
-// decodes only new messages.
+// Uncovered returns the messages after the last compartment, which ends at the ordinal `covered`. known holds messages
+// with known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored).
+// Uncovered decodes only new messages.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -125,8 +125,8 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after the message with this key, or of all without such a message.
-// It is cheap enough for a pass.
+// UncoveredTokens returns the size of the messages after the message with this key. If there is no such message, it
+// returns the size of all messages. It is cheap enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

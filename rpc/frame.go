@@ -133,8 +133,8 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// The buffer grows as the bytes arrive, so a header with a false length costs little memory. If there is no memory, the
-// error wraps errNoMemory, and read is the number of bytes that have been read.
+// readExactly reads n bytes. Its buffer grows as the bytes arrive, so a header with a false length costs little memory.
+// If there is not enough memory, the error wraps errNoMemory. The result `read` says how many bytes were read.
 func readExactly(r io.Reader, n int, mem *reservation) (content []byte, read int, err error) {
 	if n == 0 {
 		return nil, 0, nil

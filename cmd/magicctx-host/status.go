@@ -151,7 +151,7 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// If the harness does not have the session, the error has a method IsInvalidParams that returns true.
+// If the harness does not have the session, the method IsInvalidParams of the error returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {

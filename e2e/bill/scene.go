@@ -13,9 +13,9 @@ type scene struct {
 	turns int
 	// OpenCode compacts when the prompt reaches Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatios contains, for each setting of spending, the largest allowed bill, as a multiple of the bill with
-	// OpenCode's own compaction. Both bills include answers and the historian. If cached tokens cost less than usual,
-	// the method maxRatio returns 1 instead.
+	// maxRatios contains the largest allowed bill for each value of the `spending` setting, as a multiple of the bill
+	// with OpenCode's own compaction. Both bills include answers and the historian. If cached tokens cost less than
+	// usual, the method maxRatio returns 1 instead.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
 	// minKnown is the smallest allowed share of needles that are in the last prompt or arrive in it.

@@ -54,7 +54,8 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// path is an argument of a tool. A pattern may match path itself, which is usually absolute, or path below directory.
+// MatchPath reports whether a pattern matches path, which is an argument of a tool and usually absolute. A pattern may
+// match the whole path, or the part of it below directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false

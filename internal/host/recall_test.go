@@ -53,7 +53,8 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// The host adds a line with the rule to the result that names the rule's file, and keeps it there after a restart.
+// When a tool's result names the file of a rule, the host adds a line with the rule to this result. The line must still
+// be there after a restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)

@@ -222,7 +222,8 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// If the second half of a piece contains the end of a paragraph, a line or a word, pieces cuts there.
+// pieces cuts a text into pieces of at most maxChunk bytes. If the second half of a piece contains the end of a
+// paragraph, a line or a word, pieces cuts there.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

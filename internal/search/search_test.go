@@ -208,7 +208,7 @@ func TestForkRepeatsNoHit(t *testing.T) {
 	}
 }
 
-// A query comes from a model, and a text from anybody.
+// A query is written by a model and a text by anybody, so both may be hostile.
 func TestHostileQueries(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, `say "hi" NEAR(x) OR 1=1 -- zebra`)

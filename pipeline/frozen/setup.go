@@ -15,8 +15,8 @@ type Setup struct {
 	Todo Todo
 }
 
-// A Todo is the synthetic todo list: a copy of the model's list at the end of a message. The wire shows it after the
-// call that wrote the list was removed.
+// A Todo is the synthetic todo list: a copy of the model's todo list at the end of a message. The wire needs this copy
+// once the call that wrote the list has been removed.
 type Todo struct {
 	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string

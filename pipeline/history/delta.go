@@ -12,7 +12,8 @@ const EmptyDelta = "<session-history-since>Nothing has been added to the summari
 
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds the changes since the fold. MemoryBudget is the baseline's budget for memories, 0 for the default.
+// A DeltaInput holds the changes since the fold. MemoryBudget is the number of tokens that memories may take in the
+// baseline. 0 means the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment

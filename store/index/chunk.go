@@ -15,7 +15,8 @@ const (
 	// Rule says what the user wants always or never.
 	Rule     Kind = "rule"
 	Decision Kind = "decision"
-	// Commit is the message of a commit. Its session has the harness "git", and the project's identity as its id.
+	// Commit is the message of a commit. It is stored as a part of a session whose harness is "git" and whose id is the
+	// project's identity.
 	Commit Kind = "commit"
 	// Read and Write are files that a tool has read or changed.
 	Read  Kind = "read"

@@ -29,7 +29,7 @@ export class Instance extends PluginInstance {
   open: Open | undefined
   /** Sessions whose last request may not have reached the provider, because Pi makes a pass even after an abort. */
   readonly unsent = new Set<string>()
-  /** Sessions for which the shim has made a compaction after a refusal, and which have no good answer since then. */
+  /** Sessions that the shim has compacted after a refusal, and that have had no good answer since. */
   readonly recovering = new Set<string>()
   /** Whether the user knows why Pi does not compact by itself. */
   hasExplainedCompaction = false

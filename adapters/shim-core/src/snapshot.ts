@@ -1,6 +1,6 @@
 /**
- * Returns a form of a JSON value with which later values are compared, for example a digest of a long text. The form
- * makes comparisons fast, because they are most of the cost of a pass in the harness.
+ * Returns a snapshot of a JSON value, with which later values are compared. For example, the snapshot of a long text is
+ * a digest. Snapshots make these comparisons fast, because comparisons are most of the cost of a pass in the harness.
  */
 export function snapshot(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value

@@ -15,7 +15,7 @@ import (
 )
 
 type Options struct {
-	// Until ctx ends, Follow calls tell with each report about the host.
+	// Follow calls the function `tell` with each report about the host, until ctx ends.
 	Follow func(ctx context.Context, tell func(observer.News))
 	Dir    string
 	// The screen asks the terminal for its size.

@@ -81,7 +81,7 @@ class Chart {
     return this.nearBust(event, passes, (this.data.width / plot.width) * 7) ?? Math.floor(passes)
   }
 
-  /** In the lane of the busts the pointer selects the nearest bust, however narrow a pass is. */
+  /** In the lane of the busts, the pointer selects the nearest bust, even if a pass is very narrow. */
   nearBust(event, passes, reach) {
     const lane = this.stage.querySelector(".lane")?.getBoundingClientRect()
     if (!lane || event.clientY < lane.top || event.clientY > lane.bottom) return undefined
