@@ -8,7 +8,8 @@ var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
 	// floor is the size of the prompt after all arcs that may be dropped are dropped. prefix is the size of the part
-	// that the provider still has cached after a bust, for example the system prompt. A step adds growth tokens.
+	// that the provider still has cached after a bust, for example the system prompt. growth is the number of tokens
+	// that a step adds to the prompt.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price

@@ -47,9 +47,10 @@ const (
 	growth = 16
 )
 
-// readFrame reads the next frame, and reserves memory for it with mem. If the stream ends between frames, it returns
-// io.EOF. If it cannot read on, the error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. If there is no memory for the attachment, readFrame skips only the attachment.
+// readFrame reads the next frame, and reserves memory for it with mem. If the stream ends between two frames, it
+// returns io.EOF. If the rest of the stream cannot be read, the error wraps errMalformedFrame, errOversizedFrame,
+// errNoMemory or io.ErrUnexpectedEOF. If only the attachment does not fit into memory, readFrame skips the attachment
+// and returns the frame without it.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {

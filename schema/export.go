@@ -2,7 +2,7 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// SessionExportParams asks for all state of the host on which the answer to a session's next transform depends. The
+// SessionExportParams asks for all state of the host that influences the answer to a session's next transform. The
 // recorder of a trace sends it before the session's first transform. The attachment of the frame is the message array
 // of that transform.
 type SessionExportParams struct {

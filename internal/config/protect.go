@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An untrusted project may set patterns, and a pass matches them against every path of a session. The time of one
-// match grows with the length of all patterns times the length of the name, so both lengths are bounded.
+// An untrusted project may set patterns, and a pass matches these patterns against every path of a session. The time
+// that this takes grows with the length of all patterns times the length of the path, so both lengths are bounded.
 const (
 	maxPatterns     = 64
 	maxPatternBytes = 256

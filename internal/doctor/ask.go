@@ -23,7 +23,7 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
 
-// If no server runs, PluginsOf does not ask OpenCode, because the question would start a server.
+// PluginsOf asks OpenCode only if a server is running, because the question would otherwise start one.
 func PluginsOf(ctx context.Context, program string) (string, error) {
 	if !serverRuns(ctx, os.Getenv) {
 		return "", nil

@@ -150,7 +150,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and how many the model has followed. Between two lines, there are some requests.
+// The status counts the lines, and the lines that the model has acted on. The host adds no second line until some
+// requests after the first one.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

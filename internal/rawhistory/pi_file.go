@@ -140,7 +140,8 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // brokenKind finds the type of an unreadable line, and a message's role, at the beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// If the beginning of an unreadable line shows that it was no message, guess sets silentRole.
+// guess sets the role of an unreadable line. If the beginning of the line shows that it was no message, the role is
+// silentRole.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)

@@ -90,7 +90,7 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 }
 
 // Miss records that the provider no longer had a prefix after a pause, and returns the new state. After enough misses,
-// the life is shortened to the longest of their pauses, because a prefix was gone after each of these pauses.
+// the life is shortened to the longest of their pauses, because a longer life would contradict all of these misses.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {
 		return l

@@ -10,9 +10,10 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly these
-// tables. If versions differ only in rows, the header (stored) decides. versionOf creates each released schema in
-// memory, which takes time, so it is called only if the header cannot be right.
+// versionOf finds out which version of the schema a database really has. It returns 0 if no released schema has exactly
+// these tables. Some versions have the same tables and differ only in rows. For these, the version in the header
+// (stored) decides. versionOf creates each released schema in memory, which takes time, so it is called only if the
+// header cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {

@@ -31,8 +31,8 @@ export interface PassOf {
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * The last array of this many sessions stays in memory. Arrays are large, so for all other sessions only digests are
- * kept. The next pass of such a session is a resync.
+ * Only the `rememberedArrays` sessions that were used last keep their last array in memory, because arrays are large.
+ * All other sessions keep only digests of it, so their next pass is a resync.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256

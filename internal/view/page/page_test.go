@@ -53,7 +53,7 @@ func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 			t.Errorf("the page has %q", raw)
 		}
 	}
-	// One script is the page's own, and two hold the data of two sessions.
+	// The page has three scripts: its own, and one with the data of each of the two sessions.
 	if n := strings.Count(got, "</script"); n != 3 {
 		t.Errorf("%d scripts end, want 3", n)
 	}

@@ -879,16 +879,16 @@ export interface SessionExport {
   /** passes counts the session's passes so far. */
   passes: number
   /**
-   * tables hold the rows of the store: of the session, of its original if it is about to become a copy, and
-   * of all models.
+   * tables hold rows of the store: the rows of the session, the rows of all models and, if the session is
+   * about to become a copy, the rows of its original.
    */
   tables: ExportedTable[]
 }
 
 /**
- * SessionExportParams asks for all state of the host on which the answer to a session's next transform
- * depends. The recorder of a trace sends it before the session's first transform. The attachment of the frame
- * is the message array of that transform.
+ * SessionExportParams asks for all state of the host that influences the answer to a session's next
+ * transform. The recorder of a trace sends it before the session's first transform. The attachment of the
+ * frame is the message array of that transform.
  */
 export interface SessionExportParams {
   harness: Harness
