@@ -11,9 +11,10 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
-// which it produced the block. The host identifies the prompt by the preamble's number and a hash of the messages, and
-// stores both as the answer's binding. If the number or a message before the answer changes, the answer's thinking is
-// lost. If an answer has no binding, for example because no host ran, its thinking is not sent.
+// which it produced the block. The host identifies this prompt by the preamble's number and a hash of the messages. It
+// stores both as the binding of the answer. If the preamble or a message before the answer changes later, the answer's
+// thinking is lost. The host does not send the thinking of an answer without a binding, for example if no host ran when
+// the model answered.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
@@ -131,8 +132,8 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking returns false if the head covers the message, if the message is a shell, if its thinking was removed by
-// an unthink edit, or if all its calls were dropped.
+// sendsThinking reports whether the wire contains the thinking of e. It does not if the head covers the message, if the
+// message is a shell, if an unthink edit has removed the thinking, or if all calls of the message were dropped.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {

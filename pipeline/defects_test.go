@@ -224,8 +224,8 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// Bug class D2: the text of unit 1 starts with "§5§", although no unit has the tag 5 yet. When a later unit gets this
-// tag, the text must keep its "§5§", because any change would bust the prefix.
+// Bug class D2: the text of unit 1 starts with "§5§" although no unit has the tag 5 yet. Later, a unit gets this tag.
+// The text must still keep its "§5§", because any change to it would bust the prefix.
 func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
@@ -312,8 +312,8 @@ func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	}
 }
 
-// Bug F18: a rule had shortened the long argument of a failed call. When the call became a skeleton, the argument was
-// sent whole, because a skeleton shortens only long arguments.
+// Bug F18: a rule had shortened an argument of a failed call. When the call later became a skeleton, the host sent this
+// argument whole again, because a skeleton shortens only arguments of more than 500 characters.
 func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	s := begin(t, "anthropic", 5)
 	s.happen("user u1: q")

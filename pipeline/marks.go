@@ -15,10 +15,11 @@ type marks struct {
 	price               schema.Price
 }
 
-// lowMarkSlack allows a low mark that costs 5 % more than the cheapest. A higher mark leaves the model more content.
+// lowMarkSlack allows a low mark whose bill is 5 % higher than the lowest possible bill, because a higher mark leaves
+// the model more content.
 const lowMarkSlack = 1.05
 
-// low returns the highest low mark that costs at most lowMarkSlack times the bill of the cheapest. The result is at
+// low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at
 // most half of the high mark, because busts would otherwise follow each other too soon.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {

@@ -228,8 +228,9 @@ func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
-// Bug class F16: thinking is in the provider's count of a prompt, but not in the host's. The provider refused a prompt
-// with much thinking, and the host concluded that each dropped token frees two provider tokens.
+// Bug class F16: the provider's count of a prompt includes thinking, but the host's count does not. After the provider
+// had refused a prompt with much thinking, the host saw that the provider counted far more tokens. It concluded that
+// each dropped token frees two tokens of the provider.
 func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")

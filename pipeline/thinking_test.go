@@ -11,9 +11,9 @@ import (
 // The SDKs of these providers fuse consecutive assistant messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider joined the
-// text of that step with the newest step, whose thinking then came after a text, or was removed. Anthropic refuses
-// both.
+// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider then joined
+// the text of that step with the newest step, so the thinking of the newest step came after a text, or was removed.
+// Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -66,7 +66,8 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, second case: if a message contains two answers, only the last one decides whether the next message is joined.
+// Bug D4, second case: a message may contain two answers. Only the last of them decides whether the provider joins the
+// next message with it.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}

@@ -15,8 +15,8 @@ import (
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens is the size of the whole wire. PrefixTokens is the size of its beginning that is the same as in the
-	// previous wire.
+	// Tokens is the size of the whole wire. PrefixTokens is the size of the prefix that it shares with the previous
+	// wire.
 	Tokens, PrefixTokens int
 	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool

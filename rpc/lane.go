@@ -108,7 +108,7 @@ func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	}
 }
 
-// If no call is waiting, next ends the lane and returns nil.
+// next returns the next call of the lane. If no call is waiting, it ends the lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -62,7 +62,7 @@ type EmbeddingStatus struct {
 	Problem string `json:"problem,omitzero"`
 }
 
-// Saving is an estimate of money, in $. docs/status.md says how it is made.
+// Saving estimates how much money magicctx has saved, in $. docs/status.md explains the estimate.
 type Saving struct {
 	// Money is the estimated amount that dropping content has saved, compared to sending the same requests with nothing
 	// dropped. It is negative while a bust has not paid off yet.
@@ -72,7 +72,8 @@ type Saving struct {
 	// Early is the part of Money that comes from content that the `spending` setting removed before the prompt was
 	// large. The historian's cost is not subtracted from it.
 	Early float64 `json:"early,omitzero"`
-	// Spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left out.
+	// Spent is the price of all prompts that the estimate covers, plus the price of the historian's runs. It does not
+	// include the price of answers.
 	Spent float64 `json:"spent,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
@@ -191,7 +192,7 @@ type SessionStatus struct {
 	CacheHitRate float64 `json:"cacheHitRate,omitzero"`
 	Directory    string  `json:"directory,omitzero"`
 	Parent       string  `json:"parent,omitzero"`
-	// Threshold is the pressure from which a pass may bust, from 0 to 1.
+	// Threshold is the pressure at which a pass may begin to bust, from 0 to 1.
 	Threshold float64 `json:"threshold,omitzero"`
 	// LastPassBust says whether the last pass was a bust.
 	LastPassBust bool `json:"lastPassBust,omitzero"`
@@ -297,8 +298,8 @@ type NextBust struct {
 	// true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most Freed, and
 	// sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
-	// At is the prompt size from which a pass may bust: the high mark. Down is
-	// the lowest size to which the pass then reduces the prompt: the low mark.
+	// At is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does not
+	// shrink the prompt further than to this size.
 	At   int `json:"at"`
 	Down int `json:"down"`
 	// Freed is the size of the content that the bust removes. Resent is the size
@@ -319,7 +320,7 @@ type LastBust struct {
 	// example "getting full".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0.
+	// Removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
 	// Cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names no price

@@ -94,8 +94,8 @@ type SystemState struct {
 	SystemHash      string
 	SystemTokens    int
 	// Text is the frozen system prompt as a JSON array of strings, or "". It was frozen at the time At (Unix ms), for
-	// the preamble whose number is Preamble; SetupState.Preamble may be newer. Pending means that the harness's system
-	// prompt now differs from the prompt of the newest stored pass.
+	// the preamble whose number is Preamble (see SetupState.Preamble). Pending means that the harness's system prompt
+	// now differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int
 	Pending  bool

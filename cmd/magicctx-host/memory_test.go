@@ -274,7 +274,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The bug: spend counted a merge of memories as a new memory, even after the merge was undone.
+	// The bug: the command `spend` counted a merge of memories as a new memory, even after the merge was undone.
 	counts := func(changes string) {
 		t.Helper()
 		out, errs, _ := runReal(t, "spend", "--json", "--data-dir", dir)

@@ -15,8 +15,8 @@ import (
 // A looker looks back at the main conversation. It records the requests, and after the session it computes how much
 // money the run would have saved if the same content had been removed at the best possible times.
 //
-// The looker may remove a block as soon as the model has asked to drop it, or the historian has summarised its turn. A
-// block that the run removed for another reason may not be removed earlier than in the run.
+// The computation assumes that a block can be removed as soon as the model has asked to drop it, or the historian has
+// summarised its turn. A block that the run removed for another reason cannot be removed earlier than in the run.
 type looker struct {
 	// With implicit caching (OpenAI), a change invalidates only the content after it. With breakpoints (Anthropic), a
 	// change invalidates the whole conversation, because the breakpoints are at its end.
@@ -54,8 +54,8 @@ type unit struct {
 	place, left int
 }
 
-// A span holds the tags or turns with the numbers `first` to `last`. They may be removed from the request with the
-// index `at` on.
+// A span holds the tags or turns with the numbers `first` to `last`. They can be removed in the request with the index
+// `at`, or in any later request.
 type span struct{ at, first, last int }
 
 // see records a request. isGone means that the cache contained nothing of the request. isBust means that the request
@@ -151,8 +151,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
-// tokens. If no choice of times achieves that, the money is 0: the looker does not see how the run stayed within the
-// limit.
+// tokens. If no choice of times achieves that, the money is 0, because the looker cannot explain how the run itself
+// stayed within the limit.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

@@ -69,7 +69,10 @@ export class World {
   isSystemRepeated = false
   /** How many successive prompts each model has refused. */
   readonly refusals = new Map<Model, number>()
-  /** Whether the host died during the newest answer. Only the shim then knows the prompt of that answer. */
+  /**
+   * Whether the host died while the model gave the newest answer. In that case, only the shim knows the prompt of this
+   * answer.
+   */
   isUnheard = false
   /** Whether this turn belongs to the event `unsavedTag`, in which a tag is lost. */
   isUnsaved = false
@@ -333,8 +336,8 @@ export class World {
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
     if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
-    // If a pass was not stored in time, for example on a busy machine, it drops nothing. So the request counts as
-    // disturbed.
+    // A pass drops nothing if it could not be stored in time, for example on a busy machine. So the judge treats the
+    // request as disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

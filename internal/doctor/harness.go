@@ -13,7 +13,8 @@ import (
 // A Conflict is a setting or a plugin of a harness that cannot work together with magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// IsCompetitor means that another plugin rewrites the same messages. magicctx then switches itself off.
+	// IsCompetitor means that the conflict is another plugin that rewrites the same messages. magicctx then switches
+	// itself off.
 	IsCompetitor bool
 }
 

@@ -32,8 +32,8 @@ const maxTime = 253_402_300_800_000
 // An extractor turns the messages of one session, in their order, into chunks.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. Each chunk gets them as
-	// context. So a search for an answer's words also finds the prompt "yes, do that" after the answer.
+	// prompt is the beginning of the newest prompt, and answer is the end of the newest answer. Each chunk gets both as
+	// context. So a search for the words of an answer also finds the user's next prompt "yes, do that".
 	prompt, answer string
 }
 

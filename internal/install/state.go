@@ -43,8 +43,9 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	return "", ""
 }
 
-// ForeignPlugin returns the file that the harness runs instead of the plugin or loader in s. The file may be another
-// version, or the work of a repository's author. If there is no such file, or for an npm package, file is "".
+// ForeignPlugin returns the path of the plugin or loader that the harness runs if its content differs from ours, which
+// is in s. The file may belong to another version, or the author of a repository may have written it. If the harness
+// runs our file, or an npm package, the result is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {

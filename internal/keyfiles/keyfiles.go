@@ -58,8 +58,8 @@ type Question struct {
 	Shown []string
 }
 
-// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends
-// first, Read returns at once: a file system that hangs must block only one goroutine.
+// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends, Read
+// returns at once, so that a file system that hangs blocks only one goroutine.
 func (r *Reader) Read(ctx context.Context, q Question) ([]history.KeyFile, error) {
 	key := strings.Join(append([]string{q.Directory, q.Project, strconv.Itoa(q.MinReads)}, q.Shown...), "\x00")
 	if files, ok := r.lookUp(key); ok {

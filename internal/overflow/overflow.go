@@ -8,9 +8,9 @@ import (
 )
 
 type Overflow struct {
-	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. Some providers count the longest
-	// possible answer, too, for example "195000 + 21333 > 200000". LimitTokens leaves this answer room, so here it is
-	// 178,667.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. Some providers also count the
+	// longest possible answer, for example "195000 + 21333 > 200000". LimitTokens then leaves room for this answer:
+	// here it is 178,667.
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if unknown.
 	PromptTokens int

@@ -69,8 +69,8 @@ func (s *logStep) add(to *[]span, line span) {
 	s.size += line.length
 }
 
-// eachLine calls the function `read` with each line until it returns an error. For the error io.EOF, eachLine returns
-// nil. It skips a last line without a line end, because a program is still writing that line.
+// eachLine calls the function `read` with each line until `read` returns an error. For the error io.EOF, eachLine
+// returns nil. It skips a last line without a line end, because a program is still writing that line.
 func eachLine(ctx context.Context, file io.ReaderAt, size int64, read func(number int, line []byte, at span) error) error {
 	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
 	for number := 1; ; number++ {

@@ -70,8 +70,8 @@ type Learned struct {
 	Life   time.Duration
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. Least and Most are the shortest and
-	// the longest pause before one of these misses.
+	// Misses counts the misses since the last read that contradicted them. Least is the shortest pause before one of
+	// these misses, and Most is the longest.
 	Misses      int
 	Least, Most time.Duration
 }

@@ -2,8 +2,8 @@ package frozen
 
 // Setup holds the decisions about the session as a whole. Only a bust may change a setting that affects the wire.
 type Setup struct {
-	// Profile is the provider profile of the wire. It changes on hard passes only: if the harness describes the model
-	// late, the new profile must not bust a cached prefix.
+	// Profile is the provider profile of the wire. It changes only on hard passes: if the harness describes the model
+	// late, the new profile must not bust a prefix that is still cached.
 	Profile string
 	// Binds means that the session's model binds its thinking to the exact prompt. It changes on hard passes only.
 	Binds bool

@@ -31,8 +31,8 @@ type DeltaInput struct {
 
 	MemoryBudget int
 
-	// FoldedAt is the time of the fold in Unix milliseconds. The time of the pass would be wrong here, because each
-	// pass must render the same delta.
+	// FoldedAt is the time of the fold in Unix milliseconds. It replaces the time of the pass, because all passes must
+	// render the same delta.
 	FoldedAt int64
 	// CountText returns the number of tokens in a text.
 	CountText func(string) int

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The client must send nothing to another user's host. The test cannot run a host as another user, so it tells the
-// client that its own user id is a different one.
+// The client must send nothing to another user's host. The test cannot run a host as another user, so it makes the
+// client believe that its own user has a different id.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)

@@ -40,7 +40,8 @@ type Chunk struct {
 	// Status is the exit status of a command, or nil.
 	Status *int
 	Text   string
-	// Context is a part of the message before the chunk. Searches also find the chunk by the words in Context.
+	// Context is text from around the chunk, for example the prompt before an answer. A search for words of Context
+	// also finds the chunk.
 	Context string
 }
 

@@ -81,7 +81,7 @@ export class Passes {
   readonly #log: Log
   readonly #observe: (failure: Error | undefined) => void
 
-  /** observe is called after every pass, with the pass's failure or with undefined. */
+  /** observe is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.#host = host
     this.#format = format
@@ -97,7 +97,7 @@ export class Passes {
     return pass
   }
 
-  /** Changes messages by the last good mutation, as a failed pass does, but without asking the host. */
+  /** Applies the last good mutation to the messages without asking the host. A failed pass does the same. */
   async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.#state(session)
     await state.last
@@ -115,7 +115,10 @@ export class Passes {
     return state ? this.#reapply(state, messages).outcome : "unchanged"
   }
 
-  /** Notes the line that the user typed, for a message whose text the harness has made from a command's template. */
+  /**
+   * Remembers the line that the user typed for a message, because the harness has replaced the line with a command's
+   * template.
+   */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }

@@ -112,7 +112,7 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// A fixed bug: the shim stored a message that its host is missing, and this message was newer than the user's prompt.
+// A fixed bug: the shim stored a message about its missing host, and this message was newer than the user's prompt.
 // OpenCode then called the model again, with an array that ended in an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)

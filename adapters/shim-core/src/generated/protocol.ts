@@ -641,7 +641,9 @@ export interface LastBust {
    */
   cause: string
   words: string
-  /** If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0. */
+  /**
+   * removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
+   */
   removed?: number
   resent?: number
   /**
@@ -699,8 +701,8 @@ export interface NextBust {
    */
   waits?: boolean
   /**
-   * at is the prompt size from which a pass may bust: the high mark. Down is the lowest size to which the
-   * pass then reduces the prompt: the low mark.
+   * at is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does
+   * not shrink the prompt further than to this size.
    */
   at: number
   down: number
@@ -845,7 +847,7 @@ export interface Removal {
   reread?: number
 }
 
-/** Saving is an estimate of money, in $. docs/status.md says how it is made. */
+/** Saving estimates how much money magicctx has saved, in $. docs/status.md explains the estimate. */
 export interface Saving {
   /**
    * money is the estimated amount that dropping content has saved, compared to sending the same requests with
@@ -860,8 +862,8 @@ export interface Saving {
    */
   early?: number
   /**
-   * spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left
-   * out.
+   * spent is the price of all prompts that the estimate covers, plus the price of the historian's runs. It
+   * does not include the price of answers.
    */
   spent?: number
   /** passes is the number of requests that the estimate covers. */
@@ -967,7 +969,7 @@ export interface SessionStatus {
   cacheHitRate?: number
   directory?: string
   parent?: string
-  /** threshold is the pressure from which a pass may bust, from 0 to 1. */
+  /** threshold is the pressure at which a pass may begin to bust, from 0 to 1. */
   threshold?: number
   /** lastPassBust says whether the last pass was a bust. */
   lastPassBust?: boolean
