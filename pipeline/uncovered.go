@@ -77,8 +77,9 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// inStoreOrder returns the indexes of the messages in the order of the harness's store, by which messages are numbered.
-// After a compaction that keeps turns, the array begins with the summary, which is newer than these turns.
+// inStoreOrder returns the indexes of the messages in the order of the harness's store, because messages are numbered
+// in this order. The array may have a different order: after a compaction that keeps turns, it begins with the summary,
+// although the summary is newer than these turns.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {

@@ -24,10 +24,11 @@ type lanes struct {
 }
 
 const (
-	// maxLaneCalls limits the waiting calls of a session. Only events of a harness arrive in bursts.
+	// maxLaneCalls limits the waiting calls of a session. The limit is high because a harness may send a burst of
+	// events.
 	maxLaneCalls = 1024
-	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. A pass
-	// needs a processor only for milliseconds.
+	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. 64 are
+	// enough, because a pass needs a processor only for milliseconds.
 	maxRunning = 64
 	// maxRunningOfClient limits the calls of one client, including calls that wait for their harness.
 	maxRunningOfClient = 32

@@ -55,7 +55,7 @@ type StatusResult struct {
 // EmbeddingStatus says how many texts of the index have vectors.
 type EmbeddingStatus struct {
 	Model string `json:"model,omitzero"`
-	// Texts counts the texts that have vectors of this model, and Waiting those that will get vectors.
+	// Texts counts the texts that have vectors of this model. Waiting counts the texts that will get vectors.
 	Texts   int `json:"texts"`
 	Waiting int `json:"waiting,omitzero"`
 	// Problem is the reason why there are no vectors.
@@ -339,7 +339,7 @@ type DroppedUnit struct {
 	// not have the session's messages at the moment, About is empty.
 	About  string `json:"about,omitzero"`
 	Tokens int    `json:"tokens"`
-	// Partly means that the call without its result is still sent.
+	// Partly means that only the result was dropped: the call itself is still sent.
 	Partly bool `json:"partly,omitzero"`
 	// Pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the journal no
 	// longer has the pass, they are absent.
@@ -351,8 +351,8 @@ type DroppedUnit struct {
 	Rule string `json:"rule,omitzero"`
 }
 
-// KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is removed only
-// if a summary replaces its message, or if the prompt would not fit with it.
+// KeptUnit is a piece of the conversation that the user keeps: neither a rule nor ctx_reduce removes it. It is removed
+// only if a summary replaces its message, or if the prompt would not fit with it.
 type KeptUnit struct {
 	Tag    int    `json:"tag"`
 	Kind   string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`

@@ -104,7 +104,7 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// Tokens counts a line once for each request that contains it.
+// Tokens counts a line as written in the first request that contains it, and as read in every later one.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens

@@ -233,7 +233,10 @@ function forMistral(all: Any[]): Any[] {
   )
 }
 
-/** Sets breakpoints at the end of the first two system messages and of the newest two other messages. */
+/**
+ * Sets breakpoints at the end of the first two system messages, and at the end of the last two messages that are not
+ * system messages.
+ */
 function plantBreakpoints(all: Any[], to: Target): void {
   const system = all.filter((m) => m.role === "system").slice(0, 2)
   const newest = all.filter((m) => m.role !== "system").slice(-2)

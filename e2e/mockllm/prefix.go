@@ -12,8 +12,8 @@ import (
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
-	// chain[i] is the hash of tools, system prompt and the first i pieces. spoken[j] is the same for the first j pieces
-	// that are not thinking.
+	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken[j] is the hash of the tools,
+	// the system prompt and the first j pieces that are not thinking.
 	chain, spoken []promptcache.Hash
 	says          []string
 }

@@ -24,7 +24,8 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops, which holds today's refusals by Work.String. stops is nil until the store was read.
+	// mu guards stops. For each work (by Work.String) that a budget has refused today, stops holds the refusal. stops
+	// is nil until the refusals were read from the store.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }

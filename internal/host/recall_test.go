@@ -82,7 +82,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The host adds no line if the session needs none: for example, the model sees the content, or the user wants none.
+// The host must add no line if the session does not need one, for example because the model sees the content anyway, or
+// because the user has switched lines off.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -131,7 +132,7 @@ func TestNoLineArrives(t *testing.T) {
 	}
 }
 
-// A line has no markup of ours, no control characters and no credentials, and is short.
+// A line must be short, and must not contain markup of ours, control characters or credentials.
 func TestLineIsData(t *testing.T) {
 	h := newHarness(t)
 	token := "gh" + "p_q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW"

@@ -87,7 +87,7 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 	return out
 }
 
-// Texts of a tool, a file or the harness can be obtained again, so they are not indexed.
+// The index has no texts of tools, files or the harness, because the model can get these texts again.
 var roles = map[transcript.Origin]index.Role{transcript.FromUser: index.User, transcript.FromAgent: index.Agent}
 
 // The hash leaves out the contexts, because a run that begins in the middle of a session does not know all of them.

@@ -116,7 +116,8 @@ func (c configuration) disable(spec string, f former) error {
 	return c.restoreCompaction(f)
 }
 
-// A repository may have written the list, and each plugin costs several reads.
+// maxPlugins bounds the list, because the author of a repository may have written it, and each plugin costs several
+// reads.
 const maxPlugins = 1000
 
 func (c configuration) plugins() (*hujson.Array, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// Uninstall plans to remove the shim. An unedited file gets its former bytes back, and an edited file loses only our
-// changes. If nothing is installed, the error is ErrNotInstalled.
+// Uninstall plans to remove the shim. A file that nobody has edited since the installation gets its former bytes back.
+// An edited file loses only our changes. If nothing is installed, the error is ErrNotInstalled.
 func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	file, r, err := place.installed(ctx)
 	if err != nil {

@@ -39,8 +39,8 @@ const (
 	recordEnd  = 0
 )
 
-// A Span selects the commits that lead to Head and were made after Since, the newest Limit of them. If Known is
-// not "", commits that lead to Known are left out.
+// A Span selects commits that lead to Head and were made after Since. If there are more than Limit, it selects the
+// newest. If Known is not "", commits that lead to Known are left out.
 type Span struct {
 	Head, Known string
 	Since       time.Time

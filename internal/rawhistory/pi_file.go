@@ -191,7 +191,7 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object. members are names and values in turn. Empty values are left out.
+// object returns a JSON object. members alternates between names and values. Members with an empty value are left out.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')

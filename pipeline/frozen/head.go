@@ -14,7 +14,8 @@ type Head struct {
 	// AfterSummary is "" unless the array began with a summary of the harness when message Through was summarised. In
 	// that case, AfterSummary is the key of the harness's summary.
 	AfterSummary string
-	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
+	// Pinned holds the keys of the covered prompts that nevertheless stay on the wire, oldest first. Unused places are
+	// empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
@@ -28,8 +29,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows memories
-	// and updates with higher ids.
+	// MemoryMark is the highest id of a memory at the fold, and UpdateMark is the highest id of an update. The delta
+	// shows memories and updates with higher ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles lists the key files in the baseline. Each line has the form "HASH PATH".
 	KeyFiles string

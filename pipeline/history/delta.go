@@ -20,7 +20,7 @@ type DeltaInput struct {
 	Updates      []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories holds the memories stored or restored since the fold that the baseline does not show.
+	// Memories holds the memories that were stored or restored since the fold and that the baseline does not show.
 	Memories []chronicle.Memory
 
 	// Promises are the project's open and closed promises. Session is the id of this session.

@@ -40,7 +40,7 @@ type TriggerFacts struct {
 	IsRunning bool
 	// Waiting describes the drops that wait for the next bust.
 	Waiting WaitingDrops
-	// MinClusters is the number of commit clusters for which a run begins. If it is 0, no run begins for commits.
+	// A run begins when there are MinClusters commit clusters. If MinClusters is 0, commits never begin a run.
 	MinClusters int
 	// Pays reports whether the rent of the messages before the tail has reached the price of a run that reads this many
 	// tokens. If Pays is nil, no run begins for rent.

@@ -124,9 +124,10 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 	return msg
 }
 
-// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each into an element, for
-// example `<file name="/a.go">`. It does not escape the content, so a file may contain an end tag. Only the last end
-// tag certainly ends the files and skills. Piped input comes before files.
+// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each of them into an element,
+// for example `<file name="/a.go">`. Pi does not escape the content, so a file may itself contain an end tag, and only
+// the last end tag certainly ends the files and skills. Text that was piped into Pi comes before the files, so it is
+// included in the length.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")

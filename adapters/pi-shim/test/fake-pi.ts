@@ -67,7 +67,7 @@ export class FakePi {
     this.session = session
   }
 
-  /** Calls the extension's factory. As in Pi, the contexts of an earlier call throw from now on. */
+  /** Calls the extension's factory. From now on, contexts from an earlier call throw errors, as they do in Pi. */
   load(): void {
     this.stale.isStale = true
     this.stale = { isStale: false }

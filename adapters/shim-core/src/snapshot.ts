@@ -60,9 +60,10 @@ export class ObjectSnapshot {
 }
 
 /**
- * XXH3 with 64 bits. A comparison of two strings reads both from memory. A digest reads only the new string, and the
- * process needs no second copy of every tool output. Only Bun has a hash that is faster than a comparison. No JSON
- * value is a bigint, so a digest is never mistaken for a value.
+ * The hash function XXH3 with 64 bits, or undefined outside Bun, because only Bun has a hash that is faster than a
+ * comparison. A comparison of two strings reads both of them from memory. A digest reads only the new string, and the
+ * process does not have to keep a second copy of every tool output. No JSON value is a bigint, so a digest is never
+ * mistaken for a value.
  */
 const digest = (globalThis as { Bun?: { hash: { xxHash3(text: string): bigint } } }).Bun?.hash.xxHash3
 

@@ -337,7 +337,7 @@ export interface DroppedUnit {
    */
   about?: string
   tokens: number
-  /** partly means that the call without its result is still sent. */
+  /** partly means that only the result was dropped: the call itself is still sent. */
   partly?: boolean
   /**
    * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the
@@ -356,7 +356,9 @@ export interface DroppedUnit {
 /** EmbeddingStatus says how many texts of the index have vectors. */
 export interface EmbeddingStatus {
   model?: string
-  /** texts counts the texts that have vectors of this model, and Waiting those that will get vectors. */
+  /**
+   * texts counts the texts that have vectors of this model. Waiting counts the texts that will get vectors.
+   */
   texts: number
   waiting?: number
   /** problem is the reason why there are no vectors. */
@@ -614,8 +616,8 @@ export interface KeepResult {
 }
 
 /**
- * KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is
- * removed only if a summary replaces its message, or if the prompt would not fit with it.
+ * KeptUnit is a piece of the conversation that the user keeps: neither a rule nor ctx_reduce removes it. It
+ * is removed only if a summary replaces its message, or if the prompt would not fit with it.
  */
 export interface KeptUnit {
   tag: number
