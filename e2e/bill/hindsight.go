@@ -23,7 +23,8 @@ type looker struct {
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the size of system prompt and tools in tokens. size is the prompt's size if nothing were removed.
+	// start is the size of the system prompt and the tools in tokens. size is the size that the prompt would have if
+	// nothing had been removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit

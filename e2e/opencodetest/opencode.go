@@ -37,8 +37,8 @@ type Options struct {
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	Env    []string
-	// With Inline, the generated configuration, without plugins, is passed in an environment variable. The home then
-	// contains only files of the user.
+	// With Inline, the generated configuration is passed in an environment variable, without plugins. The home
+	// directory then contains only files of the user.
 	Inline bool
 }
 

@@ -259,7 +259,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// If the directory of a git project is gone, its sessions keep the project.
+// The sessions of a git project must keep their project even after its directory is gone.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)

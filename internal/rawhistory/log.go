@@ -21,8 +21,8 @@ import (
 // A logFormat describes how Claude Code or Codex stores a session: in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs returns the directories of the program. names are patterns of the paths of logs in these directories. "%"
-	// stands for the session's id.
+	// dirs returns the directories in which the program keeps its logs. names are patterns of the logs' paths in these
+	// directories, with "%" for the session's id.
 	dirs  func(Reader) []string
 	names []string
 	// head is called with each line until a line names the directory. If the file is not a log of this format, head

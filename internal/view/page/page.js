@@ -24,7 +24,7 @@ class Chart {
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
-  /** A trace may hold many sessions, so the data is read when the session is first shown. */
+  /** A trace may hold many sessions, so the data of a session is parsed only when the session is first shown. */
   show() {
     if (this.data) return
     this.data = JSON.parse(this.source.textContent)
