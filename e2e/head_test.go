@@ -349,7 +349,8 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays fails if a replay of a recorded trace produces other wires. The later traces begin with a head.
+// checkReplays fails if a replay of a recorded trace produces different wires than the recorded ones. The later traces
+// begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

@@ -160,8 +160,8 @@ func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	checkThoughts(d.t, d.worker, requests)
 }
 
-// A signed thought must be unchanged or missing. The thought before the newest calls must not be missing, because
-// Anthropic would refuse the results of the calls.
+// checkThoughts fails if a signed thought was changed. A thought may be missing, unless it is the one before the newest
+// calls: without it, Anthropic would refuse the results of these calls.
 func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	t.Helper()
 	shown := 0
@@ -206,12 +206,13 @@ type relief struct {
 
 const (
 	protectedTags = 20
-	// The provider counts tokens differently than the host. So the next prompt may differ from the goal by this much.
+	// The provider counts tokens differently than the host, so the size of the prompt after a bust may miss the goal by
+	// this much.
 	goalSlack = largeWindow / 20
 )
 
-// checkRelief fails if the session does not have exactly one bust for pressure, mid-turn. The bust must reach its goal,
-// or remove everything that is not protected. checkRelief returns the bust's index.
+// checkRelief fails unless the session has exactly one bust, and this bust happens mid-turn because of pressure. The
+// bust must reach its goal, or remove everything that is not protected. checkRelief returns the bust's index.
 func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
 	t.Helper()
 	var busts []int
@@ -384,7 +385,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.overflow()
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// The worker reads as much again. By now, the host knows the window.
+		// The worker reads the same amount a second time. By now, the host knows the real window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}

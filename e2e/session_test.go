@@ -176,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// The unit must be in each request from its first appearance to effect-1, and in none from effect on. effect is an
-// index.
+// checkShownUntil fails unless the unit is in each request from its first appearance up to, but not including, the
+// request with the index `effect`, and in no request after that.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

@@ -11,17 +11,18 @@ import (
 )
 
 // A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
-// which it produced the block. The host identifies the prompt by the preamble's number and a hash of the messages, and
-// stores both as the answer's binding. If the number or a message before the answer changes, the answer's thinking is
-// lost. If an answer has no binding, for example because no host ran, its thinking is not sent.
+// which it produced the block. The host identifies this prompt by the preamble's number and a hash of the messages. It
+// stores both as the binding of the answer. If the preamble or a message before the answer changes later, the answer's
+// thinking is lost. The host does not send the thinking of an answer without a binding, for example if no host ran when
+// the model answered.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token identifies the request of a pass, and is opaque to the client. newest is the key of the last message in the
-// array that is not nameless (transcript.Message). If the wire leaves this message out, the hash in prompt does not
-// cover it.
+// token identifies the request of a pass, and is opaque to the client. newest is the key of the array's last message
+// that is not nameless (transcript.Message). The token includes it because the hash in prompt does not cover a message
+// that the wire leaves out.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -80,12 +81,12 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered sets prompts that the original of this fork has sent, and whose answers never came back to the host. A fork
-// made directly after such an answer contains the answer (F6 in docs/defects.md), so its thinking is valid.
+// Answered sets the prompts that this fork's original has sent, and whose answers never reached the host. A fork made
+// right after such an answer contains the answer (F6 in docs/defects.md), so the answer's thinking is valid.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
-// isUnboundAtSight guesses whether the thinking of e has to be left out, because the hash chain is not known yet. If the
-// guess was wrong, settle renders the message a second time.
+// isUnboundAtSight guesses whether the thinking of e has to be left out. It has to guess because the hash chain up to e
+// is not known yet. If the guess was wrong, settle renders the message a second time.
 func (s *memo) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
@@ -108,7 +109,8 @@ func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking in the first n messages become invalid with the setup after.
+// lostWith estimates how many tokens of thinking in the first n messages become invalid if `after` replaces the current
+// setup.
 func (s *content) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -130,8 +132,8 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking returns false if the head covers the message, if the message is a shell, if its thinking was removed by
-// an unthink edit, or if all its calls were dropped.
+// sendsThinking reports whether the wire contains the thinking of e. It does not if the head covers the message, if the
+// message is a shell, if an unthink edit has removed the thinking, or if all calls of the message were dropped.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -150,7 +152,8 @@ func sendsThinking(e *entry, in units) bool {
 	return calls == 0 || dropped < calls
 }
 
-// thinkingIn returns the tokens of reasoning in the first n messages. The host's count excludes them.
+// thinkingIn returns how many tokens of reasoning the first n messages send. The host's own count of a message excludes
+// its reasoning.
 func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range s.entries[:n] {
@@ -166,7 +169,8 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn for the units of the frozen state. It caches the sums until weigh counts a message again.
+// thinkingSent is thinkingIn for the units of the frozen state. It caches the sum up to each message. weigh clears
+// these sums from the first message that it counts again.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -185,7 +189,7 @@ func (s *memo) Thinking(a frozen.Additions) int {
 	return s.thinkingIn(len(s.entries), s.State.With(a))
 }
 
-// boundThinking estimates how many tokens of thinking become invalid if the message with the index first changes.
+// boundThinking estimates how many tokens of thinking become invalid if the message at index `first` changes.
 func (s *content) boundThinking(first int) int {
 	if !s.State.Setup.Binds {
 		return 0

@@ -180,8 +180,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// Bug C7: an answer held only reasoning and a call of ctx_reduce. The host dropped the call, and sent only the
-// reasoning.
+// Bug C7: the host dropped a call of ctx_reduce from an answer that held only reasoning and this call. The reasoning
+// was then sent alone.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -208,8 +208,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// Bug C13: a message contains a call in the provider's format and not in OpenCode's. OpenCode itself never sends such a
-// part, so the host treats the part as unknown content, and does not change it.
+// Bug C13: a message contains a call in the provider's format ("tool_use") instead of OpenCode's. OpenCode never sends
+// such a part, so the host treats it as unknown content and does not change it.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
@@ -224,8 +224,8 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// Bug class D2: the text of unit 1 starts with "§5§", although no unit has the tag 5 yet. When a later unit gets this
-// tag, the text must keep its "§5§", because any change would bust the prefix.
+// Bug class D2: the text of unit 1 starts with "§5§" although no unit has the tag 5 yet. Later, a unit gets this tag.
+// The text must still keep its "§5§", because any change to it would bust the prefix.
 func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
@@ -259,8 +259,8 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	}
 }
 
-// Bug C19: a pass first removed injected blocks and then dropped a call. It sent the signature of the answer's
-// reasoning with a changed text, and the next pass sent no signature.
+// Bug C19: a pass first removed injected blocks and then dropped a call. It sent the answer's reasoning with a changed
+// text but the old signature. The next pass sent no signature, so the wire changed again.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
@@ -312,8 +312,8 @@ func TestReasoningStaysWithItsTextIfRequired(t *testing.T) {
 	}
 }
 
-// Bug F18: a rule had shortened the long argument of a failed call. When the call became a skeleton, the argument was
-// sent whole, because a skeleton shortens only long arguments.
+// Bug F18: a rule had shortened an argument of a failed call. When the call later became a skeleton, the host sent this
+// argument whole again, because a skeleton shortens only arguments of more than 500 characters.
 func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	s := begin(t, "anthropic", 5)
 	s.happen("user u1: q")
@@ -333,8 +333,9 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F17: in a small window, old answers had lost their texts, but their reasoning filled the window. This provider
-// requires the reasoning of answers with calls, and the host therefore removed no reasoning at all.
+// Bug F17: in a small window, the texts of old answers had been dropped, but the reasoning of these answers still
+// filled the window. This provider requires the reasoning only in answers with calls, but the host removed no reasoning
+// at all.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

@@ -156,8 +156,8 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(70, CauseNothingToDo)
 }
 
-// If a provider never reports usage, the host counts each prompt itself. So a pass may ask the tiered drop again
-// although no usage has come since the last bust.
+// If a provider never reports usage, the host counts each prompt itself. Then a pass may use the tiered drop again,
+// although no usage was reported since the last bust.
 func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))

@@ -8,7 +8,8 @@ const MarkerProvider = "magicctx"
 // isMarker reports whether the entry is the summary of the host's marker, which is sent only while no host runs.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
-// isBoundary reports whether entry i is the prompt at the marker: the marker's summary comes before the next prompt.
+// isBoundary reports whether entry i is the prompt at which the marker was set. This is the last prompt before the
+// marker's summary.
 func (s *array) isBoundary(i int) bool {
 	if s.entries[i].header.role != transcript.User {
 		return false

@@ -8,16 +8,18 @@ var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
 	// floor is the size of the prompt after all arcs that may be dropped are dropped. prefix is the size of the part
-	// that the provider still has cached after a bust, for example the system prompt. A step adds growth tokens.
+	// that the provider still has cached after a bust, for example the system prompt. growth is the number of tokens
+	// that a step adds to the prompt.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price
 }
 
-// lowMarkSlack allows a low mark that costs 5 % more than the cheapest. A higher mark leaves the model more content.
+// lowMarkSlack allows a low mark whose bill is 5 % higher than the lowest possible bill, because a higher mark leaves
+// the model more content.
 const lowMarkSlack = 1.05
 
-// low returns the highest low mark that costs at most lowMarkSlack times the bill of the cheapest. The result is at
+// low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at
 // most half of the high mark, because busts would otherwise follow each other too soon.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {
@@ -36,9 +38,9 @@ func (m marks) low() int {
 	return below
 }
 
-// bill is the average price of a step. The prompt grows from low to high in some steps, and then a bust shrinks it to
-// low again. So the average step reads a prompt half way between the marks, and each bust writes the remaining content
-// except the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
+// bill is the average price of a step. The prompt grows from low to high over some steps, and then a bust shrinks it to
+// low again. So the average step reads a prompt of (low + high) / 2, and each bust writes all remaining content except
+// the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

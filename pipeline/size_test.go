@@ -162,7 +162,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user switched to a model that binds its thinking, so all thinking was removed from the wire. But the
-// host still counted this thinking, and freed space for it. No measured prompt includes the thinking of a3.
+// host still counted this thinking, and freed space for it. The thinking of a3 is newer than the last measured prompt,
+// so it must not be subtracted.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -227,8 +228,9 @@ func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
-// Bug class F16: thinking is in the provider's count of a prompt, but not in the host's. The provider refused a prompt
-// with much thinking, and the host concluded that each dropped token frees two provider tokens.
+// Bug class F16: the provider's count of a prompt includes thinking, but the host's count does not. After the provider
+// had refused a prompt with much thinking, the host saw that the provider counted far more tokens. It concluded that
+// each dropped token frees two tokens of the provider.
 func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")
@@ -257,8 +259,9 @@ func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
 	}
 }
 
-// Fixed bug: after a refused prompt, the user wrote another long prompt. The host knew that the refused prompt had at
-// least the size of the window, but used this size for both prompts together.
+// Fixed bug: after a refused prompt, the user wrote another long prompt. The refused prompt filled at least the window,
+// so both prompts together need the window plus the new prompt. The host assumed that both together only fill the
+// window.
 func TestPromptAfterARefusedOneCountsOnTopOfIt(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q")

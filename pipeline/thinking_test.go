@@ -11,9 +11,9 @@ import (
 // The SDKs of these providers fuse consecutive assistant messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider joined the
-// text of that step with the newest step, whose thinking then came after a text, or was removed. Anthropic refuses
-// both.
+// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider then joined
+// the text of that step with the newest step, so the thinking of the newest step came after a text, or was removed.
+// Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -35,8 +35,8 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	}
 }
 
-// Bug D1, second case: on an idle pass with one protected tag, a rule dropped the call of the newest step, and so
-// removed its thinking. The rule was the one for duplicates or for queued drops.
+// Bug D1, second case: on an idle pass with one protected tag, the rule for duplicates or the rule for queued drops
+// dropped a call, and the newest step lost its thinking.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -66,7 +66,8 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, second case: if a message contains two answers, only the last one decides whether the next message is joined.
+// Bug D4, second case: a message may contain two answers. Only the last of them decides whether the provider joins the
+// next message with it.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}
@@ -132,8 +133,8 @@ func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	}
 }
 
-// Bug F2: OpenAI refuses a reasoning item without an item after it. The call was dropped and the text before it was
-// not, so no item followed the second reasoning item.
+// Bug F2: OpenAI refuses a reasoning item that no other item follows. An answer had a reasoning item, a text, a second
+// reasoning item and a call. The host dropped only the call, so nothing followed the second reasoning item.
 func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	for _, profile := range []string{"openai", "copilot", "openai-compatible"} {
 		s := begin(t, profile, 1)
@@ -147,8 +148,8 @@ func TestReasoningIsRemovedWithTheItemItLedTo(t *testing.T) {
 	}
 }
 
-// Bug F3: the host added the synthetic todo list to an answer without calls and without thinking. This answer became
-// the last one, and it had a call but no thinking, which Anthropic refuses.
+// Bug F3: the host added the synthetic todo list, which is a call, to an answer without calls and without thinking.
+// This answer became the last one. Anthropic refuses a last answer that has a call but no thinking.
 func TestTodoListStartsNoFinalAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: think signed \"r1\" | call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +

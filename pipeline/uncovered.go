@@ -19,9 +19,9 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after the compartment that ends at the ordinal covered. known holds messages with
-// known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored). Uncovered
-// decodes only new messages.
+// Uncovered returns the messages after the last compartment, which ends at the ordinal `covered`. known holds messages
+// with known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored).
+// Uncovered decodes only new messages.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -77,8 +77,9 @@ func (s *array) tell(places []int, codec transcript.Codec) {
 	})
 }
 
-// inStoreOrder returns the indexes of the messages in the order of the harness's store, by which messages are numbered.
-// After a compaction that keeps turns, the array begins with the summary, which is newer than these turns.
+// inStoreOrder returns the indexes of the messages in the order of the harness's store, because messages are numbered
+// in this order. The array may have a different order: after a compaction that keeps turns, it begins with the summary,
+// although the summary is newer than these turns.
 func (s *array) inStoreOrder(v *transcript.Vocabulary) []int {
 	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
 	for i := range places {
@@ -125,8 +126,8 @@ func (s *content) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages after the message with this key, or of all without such a message.
-// It is cheap enough for a pass.
+// UncoveredTokens returns the size of the messages after the message with this key. If there is no such message, it
+// returns the size of all messages. It is cheap enough for a pass.
 func (s *content) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

@@ -15,7 +15,8 @@ import (
 type Wire struct {
 	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens is the size of the whole wire. PrefixTokens is the size of the beginning that the previous wire also had.
+	// Tokens is the size of the whole wire. PrefixTokens is the size of the prefix that it shares with the previous
+	// wire.
 	Tokens, PrefixTokens int
 	// Bust means that the wire does not extend the previous one. BustCause says why.
 	Bust      bool
@@ -29,8 +30,8 @@ type Wire struct {
 	// Token identifies the wire with its preamble. If the client sends the request with this wire, it returns the token
 	// with the next pass.
 	Token string
-	// Lost holds the keys of messages whose thinking has become invalid, because the prompt before it has changed.
-	// LostBlocks is the number of these blocks, and LostTokens is their estimated size.
+	// Lost holds the keys of messages whose thinking this pass invalidates, because the prompt before it has changed.
+	// LostBlocks is the number of invalidated thinking blocks, and LostTokens is their estimated size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 
@@ -240,8 +241,8 @@ func (s *memo) renderEntry(i int) rendering {
 			r.hash = r.Wire.Hash()
 		}
 	}
-	// The host counts only active units. All other content, such as reasoning and placeholders, and the effect of
-	// shortening are estimated from the bytes.
+	// The host has counted the tokens of active units only. The sizes of all other content, such as reasoning and
+	// placeholders, and of shortened units are estimated from the bytes.
 	r.tokens = max(0, activeTokens+(r.Wire.Bytes()-activeBytes)/BytesPerToken)
 	return r
 }
@@ -260,14 +261,14 @@ func (s *memo) frameOf(i int) render.Frame {
 	return f
 }
 
-// identified adds to the hash of a raw message everything else on which its wire depends. So if the harness changes the
-// wire, the raw hash also changes. identified adds:
+// identified adds to the hash of a raw message everything else on which its wire depends. So whenever the harness
+// changes the wire of a message, its raw hash changes, too. identified adds:
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
 //   - Whether a call has a result. An empty result shows its tag. A missing result cannot show one.
-//   - Whether the answer failed. If the host removes the last text or call of a failed answer, the harness leaves the
-//     whole answer out. Of any other answer, it sends the rest.
+//   - Whether the answer failed. If the host removes the last text or call of a failed answer, the harness leaves out
+//     the whole answer. If the answer did not fail, the harness still sends the rest of it.
 //   - Where a step of the answer starts.
 func identified(h render.Hash, m *transcript.Message) render.Hash {
 	if h == (render.Hash{}) {
@@ -336,7 +337,8 @@ func (s *memo) compare(d Decision, w *Wire, firstChanged int) {
 	}
 }
 
-// at returns the index of the first entry up to which the chain is c.
+// at returns the index of the last message that the chain c covers. If no entry has exactly this chain, it returns
+// false.
 func (s *array) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.entries, c.Messages, func(e entry, n int) int {
 		return cmp.Compare(chainOf(&e).Messages, n)

@@ -47,9 +47,10 @@ const (
 	growth = 16
 )
 
-// readFrame reads the next frame, and reserves memory for it with mem. If the stream ends between frames, it returns
-// io.EOF. If it cannot read on, the error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
-// io.ErrUnexpectedEOF. If there is no memory for the attachment, readFrame skips only the attachment.
+// readFrame reads the next frame, and reserves memory for it with mem. If the stream ends between two frames, it
+// returns io.EOF. If the rest of the stream cannot be read, the error wraps errMalformedFrame, errOversizedFrame,
+// errNoMemory or io.ErrUnexpectedEOF. If only the attachment does not fit into memory, readFrame skips the attachment
+// and returns the frame without it.
 func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {
@@ -133,8 +134,8 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// The buffer grows as the bytes arrive, so a header with a false length costs little memory. If there is no memory, the
-// error wraps errNoMemory, and read is the number of bytes that have been read.
+// readExactly reads n bytes. Its buffer grows as the bytes arrive, so a header with a false length costs little memory.
+// If there is not enough memory, the error wraps errNoMemory. The result `read` says how many bytes were read.
 func readExactly(r io.Reader, n int, mem *reservation) (content []byte, read int, err error) {
 	if n == 0 {
 		return nil, 0, nil

@@ -13,7 +13,8 @@ type laneKey struct {
 }
 
 // lanes runs the calls of each session one after another. If a call misses its deadline, the client gets an answer at
-// once, but the next call waits until the handler has returned: it must not see half of the handler's work.
+// once, but the next call waits until the handler has returned. Otherwise, the next call could see half of the
+// handler's work.
 type lanes struct {
 	// mu guards waiting.
 	mu      sync.Mutex
@@ -23,10 +24,11 @@ type lanes struct {
 }
 
 const (
-	// maxLaneCalls limits the waiting calls of a session. Only events of a harness arrive in bursts.
+	// maxLaneCalls limits the waiting calls of a session. The limit is high because a harness may send a burst of
+	// events.
 	maxLaneCalls = 1024
-	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. A pass
-	// needs a processor only for milliseconds.
+	// maxRunning limits the calls that run at the same time. A call that waits for its harness does not count. 64 are
+	// enough, because a pass needs a processor only for milliseconds.
 	maxRunning = 64
 	// maxRunningOfClient limits the calls of one client, including calls that wait for their harness.
 	maxRunningOfClient = 32
@@ -36,9 +38,9 @@ func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit queues a call, or refuses it if the lane is full. If it refuses a request, the caller sends the error as
-// answer. If it refuses a notification, the caller logs it. submit never waits, because the next frame may be a
-// $/cancelRequest. The memory of waiting calls is limited where frames are read; see memory.
+// submit queues a call, or refuses it if the lane is full. The caller sends the error as the answer to a refused
+// request, and logs a refused notification. submit never waits, because the next frame may be a $/cancelRequest. The
+// code that reads frames limits the memory of waiting calls (type memory).
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +63,8 @@ func (l *lanes) submit(key laneKey, c *call) error {
 // maxFreeWorkers bounds how many workers of one connection wait for a lane.
 const maxFreeWorkers = 4
 
-// work runs the lane of key, and then waits for another lane. Workers are reused, because a new goroutine would grow
-// its stack in each pass, and perf shows that this takes 5 % of the host's time.
+// work runs the lane with this key, and then waits for another lane. Workers are reused because each new goroutine
+// would have to grow its stack during the pass, which takes 5 % of the host's time (measured with perf).
 func (l *lanes) work(key laneKey, c *conn) {
 	for {
 		l.run(key)
@@ -86,7 +88,8 @@ func (l *lanes) run(key laneKey) {
 	}
 }
 
-// If the deadline of a call is over, the call runs without a token, because it returns at once.
+// runOne waits for a token of the connection and for a place, but not longer than the call's deadline. After the
+// deadline, the call runs without them, because it then returns at once.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()
@@ -106,7 +109,7 @@ func acquire(ctx context.Context, ch chan<- struct{}) bool {
 	}
 }
 
-// If no call is waiting, next ends the lane and returns nil.
+// next returns the next call of the lane. If no call is waiting, it ends the lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +153,8 @@ func (p *place) free() {
 	}
 }
 
-// While wait waits for the harness, another call may use the place of ctx's call. If a call kept its place, a harness
-// that does not answer could block the calls of all clients.
+// whileWaiting calls `wait`, which waits for an answer of the harness. Until then, another call may use the place of
+// ctx's call. Otherwise, a harness that does not answer could block the calls of all clients.
 func whileWaiting(ctx context.Context, wait func() error) error {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.pause()
@@ -167,7 +170,7 @@ func (p *place) pause() {
 	p.free()
 }
 
-// A call whose time is over goes on without a place.
+// resume gives the call its place back. If the deadline of the call is over, the call continues without a place.
 func (p *place) resume(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

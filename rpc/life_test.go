@@ -329,7 +329,8 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// Regression test (F23): after a client had left, the host waited for its answer until the deadline.
+// Regression test (F23): the host had asked a client a question. The client left, but the host still waited for its
+// answer until the deadline.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})

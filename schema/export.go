@@ -2,7 +2,7 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// SessionExportParams asks for all state of the host on which the answer to a session's next transform depends. The
+// SessionExportParams asks for all state of the host that influences the answer to a session's next transform. The
 // recorder of a trace sends it before the session's first transform. The attachment of the frame is the message array
 // of that transform.
 type SessionExportParams struct {
@@ -26,8 +26,8 @@ type SessionExport struct {
 	Config json.Value `json:"config"`
 	// Passes counts the session's passes so far.
 	Passes int `json:"passes"`
-	// Tables hold the rows of the store: of the session, of its original if it
-	// is about to become a copy, and of all models.
+	// Tables hold rows of the store: the rows of the session, the rows of all models and, if the session is about to
+	// become a copy, the rows of its original.
 	Tables []ExportedTable `json:"tables"`
 }
 

@@ -56,8 +56,9 @@ func TestGoldenOfEachMethod(t *testing.T) {
 	}
 }
 
-// roundTrip decodes value into a Go value of type typ and encodes it again. A member that the type does not have is
-// lost, and the test fails. missingMembers finds a member that the golden lacks.
+// roundTrip decodes value into a Go value of type typ and encodes it again. If value has a member that typ lacks, this
+// member gets lost on the way, and the test fails. missingMembers finds the opposite case: members of typ that value
+// lacks.
 func roundTrip(t *testing.T, name string, typ reflect.Type, value json.Value) {
 	t.Helper()
 	decoded := reflect.New(typ)

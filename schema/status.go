@@ -3,8 +3,8 @@ package schema
 // VersionParams asks which release is running.
 type VersionParams struct{}
 
-// VersionResult says which release is running. A host can always send it, even if its store hangs, and with any number
-// of sessions. A status depends on both.
+// VersionResult says which release is running. A host can always send it. A StatusResult is less reliable: it needs the
+// store, which may hang, and takes longer with more sessions.
 type VersionResult struct {
 	Version  string  `json:"version"`
 	Protocol Version `json:"protocol"`
@@ -55,30 +55,30 @@ type StatusResult struct {
 // EmbeddingStatus says how many texts of the index have vectors.
 type EmbeddingStatus struct {
 	Model string `json:"model,omitzero"`
-	// Texts counts the texts that have vectors of this model, and Waiting those that will get vectors.
+	// Texts counts the texts that have vectors of this model. Waiting counts the texts that will get vectors.
 	Texts   int `json:"texts"`
 	Waiting int `json:"waiting,omitzero"`
 	// Problem is the reason why there are no vectors.
 	Problem string `json:"problem,omitzero"`
 }
 
-// Saving is an estimate of money, in $. docs/status.md says how it is made.
+// Saving estimates how much money magicctx has saved, in $. docs/status.md explains the estimate.
 type Saving struct {
-	// Money is the estimated difference to the same requests with nothing
+	// Money is the estimated amount that dropping content has saved, compared to sending the same requests with nothing
 	// dropped. It is negative while a bust has not paid off yet.
 	Money float64 `json:"money"`
 	// Historian is the cost of the historian's runs. It is already subtracted from Money.
 	Historian float64 `json:"historian,omitzero"`
-	// Early is the part of Money that comes from content removed before the prompt
-	// was large, because of the setting spending. The historian's cost is not
-	// subtracted from it.
+	// Early is the part of Money that comes from content that the `spending` setting removed before the prompt was
+	// large. The historian's cost is not subtracted from it.
 	Early float64 `json:"early,omitzero"`
-	// Spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left out.
+	// Spent is the price of all prompts that the estimate covers, plus the price of the historian's runs. It does not
+	// include the price of answers.
 	Spent float64 `json:"spent,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
-	// UnpricedSessions counts the sessions that a sum leaves out, because the
-	// harness names no price for their models.
+	// UnpricedSessions counts the sessions that are missing from a sum over several sessions, because the harness names
+	// no price for their models.
 	UnpricedSessions int `json:"unpricedSessions,omitzero"`
 }
 
@@ -90,11 +90,11 @@ func (s *Saving) RemovedEarly() float64 {
 	return s.Early
 }
 
-// Recalled counts lines that told the model what earlier messages know.
+// Recalled counts the lines that magicctx has added to the wire to remind the model of facts from earlier messages.
 type Recalled struct {
 	Lines int `json:"lines"`
-	// Acted counts the lines that the model followed: it read the message, or used
-	// a file or command that the line names.
+	// Acted counts the lines that the model acted on: it read the message, or used a file or command that the line
+	// names.
 	Acted int `json:"acted"`
 	// Tokens is the size of the lines.
 	Tokens int `json:"tokens"`
@@ -103,9 +103,9 @@ type Recalled struct {
 // Warning is a problem that a person should look at.
 type Warning struct {
 	// Source says where the problem is. "store": the store cannot be written. "recovery": a database was damaged and
-	// replaced. "bug": a bug of magicctx. "program": the host is another program than the one that asked. "history":
-	// the history of a session of Directory is not summarised. "markers": a compaction marker could not be changed.
-	// "config": a mistake in the configuration of Directory.
+	// replaced. "bug": magicctx has a bug. "program": the running host comes from a different program file than the
+	// client that asked. "history": the history of a session in Directory is not being summarised. "markers": a
+	// compaction marker could not be changed. "config": the configuration of Directory contains a mistake.
 	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=markers,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
@@ -120,8 +120,8 @@ type ClientStatus struct {
 	Directories []string `json:"directories"`
 }
 
-// HarnessClients returns the number of clients that belong to a harness. A client without a harness does not count, for
-// example the `magicctx-host status` that asks.
+// HarnessClients returns the number of clients that belong to a harness. It leaves out other clients, for example the
+// `magicctx-host status` process that asked for the status.
 func (s StatusResult) HarnessClients() (n int) {
 	for _, c := range s.Clients {
 		if c.Harness != "" {
@@ -135,10 +135,9 @@ func (s StatusResult) HarnessClients() (n int) {
 type SessionStatusParams struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
-	// Dropped asks for the units that passes have dropped, and for those that
-	// the user keeps.
+	// Dropped asks for the lists of dropped units and of units that the user keeps.
 	Dropped bool `json:"dropped,omitzero"`
-	// Columns asks for the lines of a screen of this width.
+	// Columns asks for Screen: the status as lines for a terminal with this many columns.
 	Columns int `json:"columns,omitzero" jsonschema:"minimum=0"`
 }
 
@@ -170,14 +169,14 @@ type SessionStatus struct {
 	// ContextTokens is our current estimate of the model's prompt limit. 0
 	// means unknown.
 	ContextTokens int `json:"contextTokens"`
-	// LimitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time of the prompt that
-	// showed the limit, in Unix ms, or 0.
+	// LimitSource says where ContextTokens comes from, for example "catalogue". If a prompt showed the limit, LimitAt
+	// is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
 	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
 	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.
 	Pressure float64 `json:"pressure"`
-	// Units counts the tagged units, Dropped the dropped ones, and Queued those
-	// with a drop that waits for the next bust.
+	// Units is the number of tagged units. Dropped is how many of them are dropped, and Queued is how many have a drop
+	// that waits for the next bust.
 	Units   int `json:"units"`
 	Dropped int `json:"dropped"`
 	Queued  int `json:"queued"`
@@ -193,25 +192,24 @@ type SessionStatus struct {
 	CacheHitRate float64 `json:"cacheHitRate,omitzero"`
 	Directory    string  `json:"directory,omitzero"`
 	Parent       string  `json:"parent,omitzero"`
-	// Threshold is the pressure from which a pass may bust, from 0 to 1.
+	// Threshold is the pressure at which a pass may begin to bust, from 0 to 1.
 	Threshold float64 `json:"threshold,omitzero"`
 	// LastPassBust says whether the last pass was a bust.
 	LastPassBust bool `json:"lastPassBust,omitzero"`
 	// BustCauses counts the busts in the journal by cause, most frequent first.
 	BustCauses []CauseCount `json:"bustCauses,omitempty"`
-	// Tokens splits the prompt by source. Its parts without Dropped add up to
-	// InputTokens, once the provider has reported that.
+	// Tokens splits the prompt by source. Once the provider has reported InputTokens, all parts except Dropped add up
+	// to it.
 	Tokens TokensBySource `json:"tokens,omitzero"`
-	// SizeTokens is the expected prompt size of the last pass before it
-	// decided. GoalTokens is the size that the pass wanted to get down to, or 0
-	// if it had no such goal.
+	// SizeTokens is the prompt size that the last pass expected if it removed nothing. GoalTokens is the size to which
+	// the pass tried to shrink the prompt, or 0 if it had no goal.
 	SizeTokens int `json:"sizeTokens,omitzero"`
 	GoalTokens int `json:"goalTokens,omitzero"`
 	// LastPrice is the newest price of a bust in the journal, whether or not
 	// the bust was made.
 	LastPrice *PricedPass `json:"lastPrice,omitzero"`
-	// Spending is the setting of the session's project. Carried is absent if
-	// nothing can be removed from the prompt.
+	// Spending is the value of the project's `spending` setting. Carried is absent if nothing can be removed from the
+	// prompt.
 	Spending Spending `json:"spending,omitzero"`
 	Carried  *Carried `json:"carried,omitzero"`
 	// NextBust estimates the next bust under pressure. It is absent while the
@@ -222,18 +220,18 @@ type SessionStatus struct {
 	// Saved is absent if the harness names no price for the session's model, or
 	// if no request was measured yet.
 	Saved *Saving `json:"saved,omitzero"`
-	// Recalled counts the lines that told the model what earlier messages know.
-	// It is absent if there were none.
+	// Recalled counts the lines that reminded the model of facts from earlier messages. It is absent if there were
+	// none.
 	Recalled *Recalled `json:"recalled,omitzero"`
-	// Removals says how much each rule has removed from the prompt, and how much of it the model soon read again.
-	// RereadCost is the price of reading it again. It is 0 if the harness names no price.
+	// Removals says how much each rule has removed from the prompt, and how much of the removed content the model soon
+	// read again. RereadCost is the price of the content that was read again, or 0 if the harness names no price.
 	Removals   []Removal `json:"removals,omitempty"`
 	RereadCost float64   `json:"rereadCost,omitzero"`
-	// DroppedUnits lists the dropped units, newest decision first. Only an
-	// answer to SessionStatusParams.Dropped has it.
+	// DroppedUnits lists the dropped units, newest decision first. It is filled only if the request sets
+	// SessionStatusParams.Dropped.
 	DroppedUnits []DroppedUnit `json:"droppedUnits,omitempty"`
-	// KeptUnits lists the units that the user keeps, in the order in which the
-	// user asked. Only an answer to SessionStatusParams.Dropped has it.
+	// KeptUnits lists the units that the user keeps, in the order in which the user asked. It is filled only if the
+	// request sets SessionStatusParams.Dropped.
 	KeptUnits []KeptUnit `json:"keptUnits,omitempty"`
 	// BindsThinking means that the session's model binds its thinking to
 	// everything before it. LostThinkingBlocks counts the blocks that busts
@@ -241,12 +239,11 @@ type SessionStatus struct {
 	BindsThinking      bool `json:"bindsThinking,omitzero"`
 	LostThinkingBlocks int  `json:"lostThinkingBlocks,omitzero"`
 	LostThinkingTokens int  `json:"lostThinkingTokens,omitzero"`
-	// CacheLifeMS is the estimated time for which an unused prefix stays in the
-	// provider's cache, in ms. CacheRoute names the row of the host's table of
-	// caches, for example "anthropic-1h".
+	// CacheLifeMS is the estimated time in ms for which an unused prefix stays in the provider's cache. CacheRoute
+	// names the entry for this cache in the host's table, for example "anthropic-1h".
 	CacheLifeMS int64  `json:"cacheLifeMs,omitzero"`
 	CacheRoute  string `json:"cacheRoute,omitzero"`
-	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
+	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason describes this source to a person, for example
 	// "Anthropic's default".
 	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
 	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
@@ -259,12 +256,13 @@ type SessionStatus struct {
 	Dream *DreamStatus `json:"dream,omitzero"`
 	// Sidekick is the work of the sidekick for the session.
 	Sidekick *SidekickStatus `json:"sidekick,omitzero"`
-	// Memories counts the memories that the session may see, and Notes its open notes and those of its project. Panel
-	// is what the harness's own screen shows. Only the status of a single session has them.
+	// Memories is the number of memories that the session may see. Notes is the number of open notes of the session and
+	// its project. Panel is the content of the panel in the harness's own screen. Only the status of a single session
+	// has these three.
 	Memories int    `json:"memories,omitzero"`
 	Notes    int    `json:"notes,omitzero"`
 	Panel    *Panel `json:"panel,omitzero"`
-	// Screen has the status as lines for a terminal. Only an answer to SessionStatusParams.Columns has it.
+	// Screen has the status as lines for a terminal. It is filled only if the request sets SessionStatusParams.Columns.
 	Screen []string `json:"screen,omitzero"`
 }
 
@@ -300,8 +298,8 @@ type NextBust struct {
 	// true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most Freed, and
 	// sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
-	// At is the prompt size from which a pass may bust: the high mark. Down is
-	// the lowest size to which the pass then reduces the prompt: the low mark.
+	// At is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does not
+	// shrink the prompt further than to this size.
 	At   int `json:"at"`
 	Down int `json:"down"`
 	// Freed is the size of the content that the bust removes. Resent is the size
@@ -318,11 +316,11 @@ type NextBust struct {
 type LastBust struct {
 	Pass int   `json:"pass"`
 	At   int64 `json:"at"`
-	// Cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
-	// "getting full".
+	// Cause is the reason for the bust, for example "pressure". Words expresses the cause in words for a person, for
+	// example "getting full".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0.
+	// Removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
 	// Cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names no price
@@ -341,7 +339,7 @@ type DroppedUnit struct {
 	// not have the session's messages at the moment, About is empty.
 	About  string `json:"about,omitzero"`
 	Tokens int    `json:"tokens"`
-	// Partly means that the call without its result is still sent.
+	// Partly means that only the result was dropped: the call itself is still sent.
 	Partly bool `json:"partly,omitzero"`
 	// Pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the journal no
 	// longer has the pass, they are absent.
@@ -353,8 +351,8 @@ type DroppedUnit struct {
 	Rule string `json:"rule,omitzero"`
 }
 
-// KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is removed only
-// if a summary replaces its message, or if the prompt would not fit with it.
+// KeptUnit is a piece of the conversation that the user keeps: neither a rule nor ctx_reduce removes it. It is removed
+// only if a summary replaces its message, or if the prompt would not fit with it.
 type KeptUnit struct {
 	Tag    int    `json:"tag"`
 	Kind   string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
@@ -406,8 +404,9 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since the
-	// last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the cache.
+	// Cost is the price of the bust. Rent is the price of not having busted: the price of sending the removable content
+	// since the last bust, plus the price that is expected until the next lump. The unit of both is the price of
+	// reading one token from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
 }
@@ -421,8 +420,9 @@ func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float
 type Carried struct {
 	// Tokens is the size of the content.
 	Tokens int `json:"tokens"`
-	// Paid is the cost of the content in all requests since the last bust, and Price the cost of the bust. Both are in
-	// tokens read from the cache. Cost is Paid in $. Cost is absent if the model has no price.
+	// Paid is the price of the content in all requests since the last bust, and Price is the price of the bust. The
+	// unit of both is the price of reading one token from the cache. Cost is Paid in $. It is absent if the model has
+	// no price.
 	Paid  int     `json:"paid"`
 	Price int     `json:"price"`
 	Cost  float64 `json:"cost,omitzero"`
@@ -439,8 +439,8 @@ func (c *Carried) Value() Carried {
 // LimitSource is the source of a model's prompt limit.
 type LimitSource string
 
-// The sources. LimitConfig is reserved for a configured limit; no such key
-// exists yet.
+// The sources of a limit. LimitConfig is reserved for a limit that the user configures. There is no such key in the
+// configuration yet.
 const (
 	// LimitCatalogue is the harness's catalogue.
 	LimitCatalogue LimitSource = "catalogue"
@@ -453,12 +453,13 @@ const (
 	LimitConfig  LimitSource = "config"
 )
 
-// CacheLifeSource is the source of the estimated life of an unused prefix.
+// CacheLifeSource says where the estimated life of an unused prefix comes from.
 type CacheLifeSource string
 
 // The sources.
 const (
-	// CacheLifeRoute is the provider's documentation. If the provider documents no life, it is our assumption.
+	// CacheLifeRoute means that the life comes from the provider's documentation. If the documentation names no life,
+	// we assume one.
 	CacheLifeRoute CacheLifeSource = "route"
 	// CacheLifeConfig is the configuration (cache_ttl).
 	CacheLifeConfig CacheLifeSource = "config"
@@ -466,8 +467,7 @@ const (
 	CacheLifeRead CacheLifeSource = "read"
 	// CacheLifeMissed means that several prefixes were gone after a shorter pause than the life we had assumed.
 	CacheLifeMissed CacheLifeSource = "missed"
-	// CacheLifeHarness is the harness, which keeps idle prefixes in the
-	// provider's cache.
+	// CacheLifeHarness means that the harness itself keeps idle prefixes in the provider's cache.
 	CacheLifeHarness CacheLifeSource = "harness"
 )
 
@@ -477,9 +477,10 @@ type CauseCount struct {
 	Count int    `json:"count"`
 }
 
-// TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and scales the
-// messages to the provider's count. A dropped unit is only in Dropped, in the host's tokens. If its call stays on the
-// wire as a skeleton, the input of the call is also in ToolInputs. Messages that the head covers are not included.
+// TokensBySource splits a session's prompt by its origin, in tokens. The host counts each part itself, and then scales
+// the parts of the messages so that they match the provider's count. Dropped is not scaled. A dropped unit is only in
+// Dropped, except that ToolInputs also includes the input of a call that stays on the wire as a skeleton. Messages that
+// the head covers are not included.
 type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.

@@ -114,8 +114,9 @@ func fold(n int) PassCommit {
 	return c
 }
 
-// Bug H37: the host was killed after it had stored the compartments and before it had stored their drops. Now, if any
-// statement of a write fails, or if the host is killed just before it, the database is as before the write.
+// Bug H37: the host was killed after it had stored compartments and before it had stored their drops, so only the
+// compartments were in the database. Now, if any statement of a write fails, or the host is killed just before it, the
+// whole write is undone.
 func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 	for name, w := range writes {
 		t.Run(name, func(t *testing.T) {

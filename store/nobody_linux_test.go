@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tests in a container often run as root. asNobody drops the thread's capabilities, so that file modes apply to root,
-// too. The files still belong to this user. The test's goroutine stays locked to the thread, so both end together.
+// asNobody makes file modes apply to root, too, because tests in a container often run as root. It drops the thread's
+// capabilities that override file modes. The files still belong to this user. The test's goroutine stays locked to the
+// thread, so the thread ends together with the test.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -47,8 +47,8 @@ type SessionRow struct {
 	RawChain  string
 	// Agent is the name of the harness's agent in the last pass.
 	Agent string
-	// LimitTokens is the prompt limit by the harness's catalogue in the last pass, or 0. The catalogues of two harnesses
-	// may name different limits for one model.
+	// LimitTokens is the prompt limit that the harness's catalogue named in the last pass, or 0. The catalogues of two
+	// harnesses may name different limits for the same model.
 	LimitTokens int
 	// LostBlocks and LostTokens sum up the thinking that all passes have invalidated.
 	LostBlocks, LostTokens int
@@ -61,7 +61,8 @@ type SessionRow struct {
 
 	LastPassAt int64
 
-	// SaveUsage writes these fields: the tokens of all passes, and the prompt of the newest reported pass.
+	// SaveUsage writes these fields. PromptTokens is the prompt of the newest pass whose usage was reported. The other
+	// fields sum up all passes.
 	InputTokens  int64
 	CacheRead    int64
 	CacheWrite   int64
@@ -76,9 +77,9 @@ type SessionRow struct {
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
-	// Written by MarkOverflow and ClearOverflow. OverflowAt is the time (Unix ms) of a refusal as too long, or 0
-	// after space was freed. OverflowPass is the pass of the last refused prompt. OverflowTokens is that prompt's
-	// size as the provider named it, or 0.
+	// MarkOverflow and ClearOverflow write these fields. OverflowAt is the time (Unix ms) at which the provider refused
+	// a prompt as too long. It returns to 0 after space was freed. OverflowPass is the pass of the last refused prompt.
+	// OverflowTokens is the size that the provider named for that prompt, or 0.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -92,9 +93,9 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings, or "". It belongs to the preamble with the number
-	// Preamble (SetupState.Preamble). At is when Text was frozen, in Unix ms. Pending means that the harness's system
-	// prompt differs from the prompt of the newest stored pass.
+	// Text is the frozen system prompt as a JSON array of strings, or "". It was frozen at the time At (Unix ms), for
+	// the preamble whose number is Preamble (see SetupState.Preamble). Pending means that the harness's system prompt
+	// now differs from the prompt of the newest stored pass.
 	Text     string
 	Preamble int
 	Pending  bool
@@ -119,15 +120,15 @@ type EpisodeState struct {
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// GaugeState is the newest usage as the last pass has used it, or zero. The usage may describe a prompt that no longer
-// exists, for example after a revert.
+// GaugeState is the newest usage that the last pass worked with, or zero. The usage may describe a prompt that no
+// longer exists, for example after a revert.
 type GaugeState struct {
 	Of                string
 	Tokens, Own, Base int
 }
 
-// RentState is the rent meter of a session. Paid, Coverable and Price are in tokens read from the cache, Removable
-// and Queued in tokens.
+// RentState is the rent meter of a session. The unit of Paid, Coverable and Price is the price of reading one token
+// from the cache. Removable and Queued are sizes in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
@@ -143,7 +144,8 @@ type SessionSummary struct {
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// DroppedTokens is the size of the content that these edits took off the wire. The input of a skeleton stays.
+	// DroppedTokens is the size of the content that these edits took off the wire. It does not include the input of a
+	// call that stays on the wire as a skeleton.
 	DroppedTokens int64
 	// Last is the newest pass in the journal, or nil if there is none.
 	Last *PassRow
@@ -295,12 +297,12 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// KeptSession is how long a session is kept after its last use. If a harness deletes a session while no host runs, the
-// host does not notice the deletion.
+// KeptSession is how long a session is kept after its last use. Without this limit, some sessions would stay for ever:
+// if a harness deletes a session while no host runs, the host never learns of the deletion.
 const KeptSession = 90 * 24 * time.Hour
 
-// DiscardSession lets a session expire, so the next tidies delete it (package retention). If the user continues the
-// session before that, nothing is lost.
+// DiscardSession marks a session as expired, so that package retention deletes it the next time it tidies the store. If
+// the user continues the session before that, nothing is lost.
 func (s *Store) DiscardSession(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -7,7 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Building a table in memory takes longer than writing the row, and the user waits for every pass.
+// No statement of a pass may make SQLite build a table in memory. This would take longer than writing the row, and the
+// user waits for every pass.
 func TestPassStatementsBuildNoTable(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

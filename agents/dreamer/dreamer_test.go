@@ -27,8 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// The accepted changes must have the kinds in want. If why is not "", one change must be rejected because of the rule
-// why.
+// wants checks an answer of the model. The accepted changes must have the kinds in want. If why is not "", the rule
+// that why names must reject one change.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)

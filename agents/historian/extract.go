@@ -8,13 +8,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// When an extractive compartment has this many messages, it ends before the next prompt of the user. A compartment from
-// a model is about as long.
+// An extractive compartment ends at the next prompt of the user once it has this many messages. A compartment from a
+// model is about as long.
 const extractSpan = 40
 
-// Extract makes compartments from the raw messages without a model. They contain the user's sentences, decisions,
-// files, commands, errors and commits, and say that no model has written them. They cover exactly the chunk. Extract
-// succeeds for every chunk, and depends only on its arguments.
+// Extract makes compartments from the raw messages without a model. They cover exactly the chunk. They contain the
+// user's sentences, decisions, files, commands, errors and commits, and say that no model has written them. Extract
+// succeeds for every chunk, and its result depends only on its arguments.
 func Extract(chunk *Chunk, raw []Message) []chronicle.Compartment {
 	var found []chronicle.Compartment
 	for _, r := range turns(chunk, raw) {

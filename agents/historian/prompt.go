@@ -37,7 +37,7 @@ const (
 	maxReferences = 6
 	// maxReferenceText limits each tier of a reference, in runes. An average first tier has about 1,300.
 	maxReferenceText = 8_000
-	// maxMemoryText is in bytes. The head shows about half as much.
+	// maxMemoryText limits the memories in a prompt, in bytes. The head shows only about half as much.
 	maxMemoryText = 32 << 10
 )
 

@@ -138,8 +138,9 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// If a session has hash h, the first example comes from band h mod 5, and each further example from the next band.
-// Example n (from 0) is number (h + n) mod m of the m examples of its band. So h = 3 gives d1, e1, a1, b0.
+// The hash h of a session chooses its examples. The first example comes from band h mod 5, and each further example
+// from the next band. In a band with m examples, example n (counted from 0) is number (h + n) mod m. So h = 3 gives d1,
+// e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {

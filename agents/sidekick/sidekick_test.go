@@ -163,7 +163,7 @@ func TestModelMayFindNothing(t *testing.T) {
 	}
 }
 
-// After the time of all questions, no other model is asked.
+// The sidekick has a minute for all its questions together. After this minute, it must not ask another model.
 func TestSlowModelIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

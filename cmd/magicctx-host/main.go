@@ -41,8 +41,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// Some operations ignore their context, for example the opening of a pipe that has no writer. So a second signal ends
-// the process at once.
+// signalled returns a context that the first signal cancels. A second signal ends the process at once, because some
+// operations ignore their context, for example opening a pipe that has no writer.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -124,8 +124,8 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // run is the whole program.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// To end the process for --help and --version, kong calls the function given to kong.Exit. In a test, that must end
-	// only run, so the function panics with this type.
+	// For --help and --version, kong calls the function given to kong.Exit to end the process. In a test, only run may
+	// end, so this function panics with a value of type exit.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {
@@ -184,8 +184,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// plainly translates errors of kong for users. It removes the empty choice, which means only that a flag is not given,
-// and it replaces the names of Go types.
+// plainly translates kong's errors for users. It replaces the names of Go types. It also removes the empty string from
+// lists of choices, because the empty string only means that the flag is not given.
 var plainly = strings.NewReplacer(
 	` must be one of "",`, " must be one of ", "a valid 16 bit uint", "a whole number from 0 to 65535",
 	"a valid 64 bit int", "a whole number", "uint value", "a whole number", "int value", "a whole number", "value value", "a value",

@@ -225,7 +225,8 @@ func TestNotesAreListed(t *testing.T) {
 	}
 }
 
-// Before the first session, nothing is remembered, which is no error.
+// Before the first session, there is no database. The commands must then say that nothing is remembered, and must not
+// fail.
 func TestMemoryAndNotesWithoutADatabase(t *testing.T) {
 	for want, args := range map[string][]string{
 		"magicctx remembers nothing yet.":  {"memory", "list"},
@@ -274,7 +275,7 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The bug: spend counted a merge of memories as a new memory, even after the merge was undone.
+	// The bug: the command `spend` counted a merge of memories as a new memory, even after the merge was undone.
 	counts := func(changes string) {
 		t.Helper()
 		out, errs, _ := runReal(t, "spend", "--json", "--data-dir", dir)
@@ -283,7 +284,8 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 		}
 	}
 	counts("1")
-	// The bug: in another project, the error looked like a damaged database. It must name the project of the run.
+	// The bug: if the command was used in a different project than the run's, the error looked like a damaged database.
+	// It must name the project of the run.
 	for _, command := range []string{"list", "restore"} {
 		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
 		if code != exitFailed || strings.Contains(errs, "magicctx.db") || !strings.Contains(errs, "a run 1 belongs to "+place+": name that directory with --project") {

@@ -100,8 +100,8 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 	})
 }
 
-// named finds the session that the user means: by its id, or by a unique end of its id. If the user gives no id, it is
-// the session with the newest pass. Two harnesses may have sessions with the same id.
+// named finds the session that the user means, by its id or by the end of its id. If the user gives no id, named
+// returns the session with the newest pass. Two harnesses may have sessions with the same id.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {
@@ -112,9 +112,9 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session whose id is wanted. If no id matches, it returns the session whose id ends with wanted. If
-// several sessions match, choose returns an error. sessions are sorted, newest first. If a session was continued in
-// another version of its harness, sessions contains it twice, and choose ignores the older entry.
+// choose returns the session with the id `wanted`. If there is none, it returns the session whose id ends with
+// `wanted`. If several sessions match, choose returns an error. sessions must begin with the newest one. If a session
+// was continued in another version of its harness, sessions contains it twice, and choose ignores the older entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -151,7 +151,7 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// If the harness does not have the session, the error has a method IsInvalidParams that returns true.
+// If the harness does not have the session, the method IsInvalidParams of the error returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {

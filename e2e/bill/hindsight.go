@@ -12,23 +12,25 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A looker records the requests of the main conversation. After the session, it computes how much money the same
-// removals would have saved, had they happened at the best times.
+// A looker looks back at the main conversation. It records the requests, and after the session it computes how much
+// money the run would have saved if the same content had been removed at the best possible times.
 //
-// A block may be removed as soon as the model has asked to drop it, or the historian has summarised its turn. If a
-// block was removed for another reason, it may be removed from the time of that removal on.
+// The computation assumes that a block can be removed as soon as the model has asked to drop it, or the historian has
+// summarised its turn. A block that the run removed for another reason cannot be removed earlier than in the run.
 type looker struct {
 	// With implicit caching (OpenAI), a change invalidates only the content after it. With breakpoints (Anthropic), a
 	// change invalidates the whole conversation, because the breakpoints are at its end.
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the size of system prompt and tools in tokens. size is the prompt's size if nothing were removed.
+	// start is the size of the system prompt and the tools in tokens. size is the size that the prompt would have if
+	// nothing had been removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
 	tags        map[string]int
-	// asked contains the tags that the model has asked to drop, and told the turns that the historian has summarised.
+	// asked contains the tags that the model has asked to drop. told contains the turns that the historian has
+	// summarised.
 	asked, told []span
 	summaries   []summary
 }
@@ -37,7 +39,8 @@ type looker struct {
 type summary struct{ at, tokens int }
 
 type block struct {
-	// key identifies a block of the conversation, even after most of it was removed. Other blocks have no key.
+	// key identifies a block of the conversation, and stays the same after most of the block was removed. Blocks
+	// outside the conversation have no key.
 	key    string
 	tag    int    // 0 if the block shows no tag
 	call   string // the id of the tool call in the block, or of the call whose result the block is
@@ -52,10 +55,12 @@ type unit struct {
 	place, left int
 }
 
-// From request at on, the tags or turns from first to last may be removed.
+// A span holds the tags or turns with the numbers `first` to `last`. They can be removed in the request with the index
+// `at`, or in any later request.
 type span struct{ at, first, last int }
 
-// see records a request. isGone: nothing of it was in the cache. isBust: it does not extend the previous request.
+// see records a request. isGone means that the cache contained nothing of the request. isBust means that the request
+// does not extend the previous one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}
@@ -121,10 +126,10 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// ask records that the model's answer to the newest request asks to drop the tags from first to last.
+// ask records that the model's answer to the newest request asks to drop a range of tags.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
-// A turn has one prompt, and one answer for each call and for the end.
+// The messages of a turn are one prompt, one answer for each call, and a last answer.
 const messagesOfTurn = 1 + done
 
 var (
@@ -147,8 +152,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
-// tokens. If no choice of times achieves that, the money is 0: the looker does not see how the run stayed within the
-// limit.
+// tokens. If no choice of times achieves that, the money is 0, because the looker cannot explain how the run itself
+// stayed within the limit.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

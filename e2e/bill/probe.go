@@ -48,8 +48,8 @@ const searched = 8
 // question.
 const between = 3
 
-// probe asks about each needle that the last prompt lacks. It counts the needles that magicctx adds to the prompt by
-// itself (Arrived), and those that one search finds (Searchable).
+// probe asks one question about each needle that the last prompt lacks. Arrived counts the needles that magicctx then
+// adds to the prompt by itself. Searchable counts the needles that one search finds.
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
 	last.ArrivedKinds = map[string]int{}
@@ -104,7 +104,7 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// Tokens counts a line again in each request that holds it.
+// Tokens counts a line as written in the first request that contains it, and as read in every later one.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens

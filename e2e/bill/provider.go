@@ -35,14 +35,14 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// The model has asked last to drop the tags from firstAsked to asked.
+	// The model's last request for drops was for the tags from firstAsked to asked.
 	firstAsked, asked int
 	look              looker
 	seen              map[promptcache.Hash]block
 	// lines contains all reminder lines that magicctx has added so far.
 	newestText string
 	lines      map[string]bool
-	// windows holds, by turn, the needles in the turn's last prompt.
+	// windows maps the number of a turn to the needles in the last prompt of that turn.
 	windows map[int]sighting
 }
 
@@ -90,7 +90,8 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	raw := r.Blocks
 	found := r.Thinking
-	// The mock stores every request. Nobody reads them here, and they would need hundreds of megabytes.
+	// The mock keeps every request, but this test never reads the content again, and it would take hundreds of
+	// megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
 	if size := sizeOf(blocks); size > p.limit {
@@ -164,7 +165,7 @@ const keptTags = 25
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
 // nextDrops returns the next range of tags that the model asks to drop, for example "12-40". The range begins after the
-// last range, and ends keptTags before the newest tag. If it is empty, nextDrops returns "".
+// last range, and leaves out the newest keptTags tags. If the range is empty, nextDrops returns "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {
@@ -228,8 +229,9 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 }
 
 // placeBreakpoints sets breakpoints as OpenCode 2.0.26 does: after the tools, after the first and the last part of the
-// system prompt, and after the last message. The beta that runs here sets the last one only after the user's newest
-// prompt, so it would pay for all steps of a turn again and again, with and without magicctx.
+// system prompt, and after the last message. The OpenCode 2 beta that runs in this test sets the last breakpoint only
+// after the user's newest prompt. With it, each step would pay again for all earlier steps of the turn, with and
+// without magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {

@@ -13,19 +13,20 @@ type scene struct {
 	turns int
 	// OpenCode compacts when the prompt reaches Context - Output tokens.
 	limits opencodetest.Limits
-	// maxRatios contains, for each setting of spending, the largest allowed bill, as a multiple of the bill with
-	// OpenCode's own compaction. Both bills include answers and the historian. If cached tokens cost less than usual,
-	// the method maxRatio returns 1 instead.
+	// maxRatios contains the largest allowed bill for each value of the `spending` setting, as a multiple of the bill
+	// with OpenCode's own compaction. Both bills include answers and the historian. If cached tokens cost less than
+	// usual, the method maxRatio returns 1 instead.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
-	// minKnown is the smallest allowed share of needles that are in the last prompt or arrive in it.
+	// minKnown is the smallest allowed share of needles that the model knows: they are in the last prompt, or magicctx
+	// adds them to it.
 	minKnown float64
 	// In a mixed scene, some steps have 20 times as many tokens as others.
 	isMixed bool
 	// If asks is true, and the model has ctx_reduce, the model asks to drop tags.
 	asks bool
-	// Before each turn in pauses, the user waits until the provider's cache is gone. From turn switchAt on, another
-	// model answers. 0 means never.
+	// Before each of the turns in pauses, the user waits until the provider's cache is gone. Another model answers from
+	// the turn switchAt on, or never if switchAt is 0.
 	pauses   []int
 	switchAt int
 	coldHead bool

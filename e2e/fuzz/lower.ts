@@ -21,7 +21,7 @@ const roles: Record<string, string[]> = {
   system: ["text", "effort"], user: ["text", "media"], assistant: ["text", "reasoning", "tool-call", "tool-result", "media"], tool: ["tool-result"],
 }
 
-/** Finds violations of OpenCode's schema, and changes that no patch needs. */
+/** Finds violations of OpenCode's schema, and changes that a patch of the host never needs to make. */
 export function checked(wire: readonly Entry[], raw: Raw): Hit[] {
   const hits: Hit[] = []
   if (!Array.isArray(wire)) return [{ rule: "schema", at: "", detail: "the messages are no array" }]

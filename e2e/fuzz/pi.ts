@@ -4,9 +4,9 @@ import type { Message, OpenCodeEvent, Part, Row, Session } from "./opencode.ts"
 import { signatureOf, type Model } from "./provider.ts"
 
 /**
- * Plays Pi 0.87. The world and the judge use only messages of OpenCode, so this file translates them to Pi's and back.
- * The member origin of a Pi message contains the id of OpenCode's message. The extension must keep it, and never sends
- * it.
+ * Plays Pi 0.87. The world and the judge use only messages of OpenCode, so this file translates these messages to Pi's
+ * and back. Each Pi message has a member `origin` with the id of OpenCode's message. The extension must keep this
+ * member, but must not send it.
  */
 
 /** Pi calls the extension for each session. */
@@ -107,7 +107,7 @@ export class PiPlugin {
     }
   }
 
-  /** The world calls OpenCode's hooks. Each does what Pi does at that point. */
+  /** The world calls OpenCode's hooks. Each hook here does what Pi would do at the same point. */
   get has(): Hooks {
     const hooks = {
       "chat.message": async ({ sessionID }: { sessionID: string }) => {

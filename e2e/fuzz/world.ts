@@ -58,20 +58,23 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether passes have short deadlines, so a request does not wait for a slow host. */
+  /** Whether passes have such short deadlines that a request does not wait for a slow host. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0
   calls = 0
   private turns = 0
   private began = 0
-  /** Whether the shim has sent an old system prompt again, so that the host does not know the newest request. */
+  /** Whether the shim has repeated an old system prompt. The host then does not know the newest request. */
   isSystemRepeated = false
   /** How many successive prompts each model has refused. */
   readonly refusals = new Map<Model, number>()
-  /** Whether the host died during the newest answer. Only the shim then knows the prompt of that answer. */
+  /**
+   * Whether the host died while the model gave the newest answer. In that case, only the shim knows the prompt of this
+   * answer.
+   */
   isUnheard = false
-  /** Whether this turn is part of unsavedTag, in which a tag is lost. */
+  /** Whether this turn belongs to the event `unsavedTag`, in which a tag is lost. */
   isUnsaved = false
   private outage = 0
   private retried: Row | undefined
@@ -234,8 +237,9 @@ export class World {
     const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
     for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
       const outcome = await this.step(step >= steps)
-      // Pi identifies messages by their times in ms, and a real answer takes longer than 1 ms. So no message may have
-      // the time of the answer before it, also on another branch (-seed 4015757) or after an error (-seed 4016229).
+      // Pi identifies messages by their times in ms. A real answer takes longer than 1 ms, but here two answers could
+      // get the same time, even on different branches (-seed 4015757) or after an error (-seed 4016229). So the world
+      // waits until the clock has advanced.
       while (this.machine.now() <= this.began) await new Promise((done) => setTimeout(done, 1))
       if (outcome === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
       if (reminder && step === 1 && session.rows.includes(reminder)) {
@@ -335,8 +339,8 @@ export class World {
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
     if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
-    // If a pass was not stored in time, for example on a busy machine, it drops nothing. So the request counts as
-    // disturbed.
+    // A pass drops nothing if it could not be stored in time, for example on a busy machine. So the judge treats the
+    // request as disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 

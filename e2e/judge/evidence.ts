@@ -1,5 +1,5 @@
-// Facts about the thinking in the raw array: the text of each proof (signature, redacted data, encrypted content), and
-// the proofs that the model gave in one sequence.
+// Facts about the thinking in the raw array: the text that belongs to each proof (signature, redacted data or encrypted
+// content), and the proofs of thinking blocks that directly follow each other.
 import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {

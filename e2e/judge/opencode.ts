@@ -1,6 +1,6 @@
-// A rewrite of OpenCode 1.18.33's own code between its array and a request: toUI creates UI messages, and adapt changes
-// the finished prompt for a provider. The AI SDK does the rest (convert.ts). TestJudgeConvertsAsOpenCode (e2e) compares
-// the results with requests of the real OpenCode.
+// A rewrite of the code with which OpenCode 1.18.33 turns its array into a request: toUI creates UI messages, the AI
+// SDK converts them to a prompt (convert.ts), and adapt changes this prompt for a provider. TestJudgeConvertsAsOpenCode
+// (e2e) compares the results with requests of the real OpenCode.
 import type { UIMessage } from "ai"
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from "@ai-sdk/provider"
 
@@ -94,8 +94,8 @@ function filePart(p: { mime?: string; url?: string; filename?: string }): Any {
 }
 
 /**
- * Whether OpenCode leaves an answer out. If an answer has an error, it is sent only if it was aborted and has more than
- * thinking.
+ * Whether OpenCode leaves an answer out. It leaves out every answer with an error, except an aborted answer that
+ * contains more than thinking.
  */
 function isLeftOut(m: Message): boolean {
   if (!m.info.error) return false
@@ -201,7 +201,7 @@ export function adapt(prompt: LanguageModelV3Prompt, to: Target): LanguageModelV
   return renamespace(all, to)
 }
 
-/** For two packages, OpenCode removes empty texts and thinking without a proof. */
+/** For two packages, OpenCode removes empty texts, and thinking without a signature or another proof. */
 function withoutEmpty(all: Any[], to: Target): Any[] {
   const keepsThinking = {
     "@ai-sdk/anthropic": (p: Any): boolean =>
@@ -233,7 +233,10 @@ function forMistral(all: Any[]): Any[] {
   )
 }
 
-/** Sets breakpoints at the end of the first two system messages and of the newest two other messages. */
+/**
+ * Sets breakpoints at the end of the first two system messages, and at the end of the last two messages that are not
+ * system messages.
+ */
 function plantBreakpoints(all: Any[], to: Target): void {
   const system = all.filter((m) => m.role === "system").slice(0, 2)
   const newest = all.filter((m) => m.role !== "system").slice(-2)

@@ -12,8 +12,8 @@ import (
 type prefix struct {
 	tools, system promptcache.Hash
 	pieces        []piece
-	// chain[i] is the hash of tools, system prompt and the first i pieces. spoken[j] is the same for the first j pieces
-	// that are not thinking.
+	// chain[i] is the hash of the tools, the system prompt and the first i pieces. spoken[j] is the hash of the tools,
+	// the system prompt and the first j pieces that are not thinking.
 	chain, spoken []promptcache.Hash
 	says          []string
 }
@@ -158,8 +158,8 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// answer contains an answer's texts and the ids of its calls. continues reports whether piece n, without thinking and
-// counted from 0, belongs to the answer. A text may have got a tag since.
+// continues reports whether the piece with the number n belongs to an answer. n counts from 0 and skips thinking.
+// answer contains the answer's texts and the ids of its calls. A text may have got a tag since then.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

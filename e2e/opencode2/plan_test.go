@@ -89,7 +89,8 @@ func planOf(wire []json.Value) (contents []string, err error) {
 	return contents, nil
 }
 
-// The test does not check the forms in which OpenCode encodes other values.
+// resultText returns "" for all values that are not texts, because the test does not check the forms in which OpenCode
+// encodes them.
 func resultText(kind string, value json.Value) (text string) {
 	if kind == "text" && json.Unmarshal(value, &text) == nil {
 		return " " + text

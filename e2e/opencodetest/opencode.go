@@ -37,8 +37,8 @@ type Options struct {
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	Env    []string
-	// With Inline, the generated configuration, without plugins, is passed in an environment variable. The home then
-	// contains only files of the user.
+	// With Inline, the generated configuration is passed in an environment variable, without plugins. The home
+	// directory then contains only files of the user.
 	Inline bool
 }
 
@@ -57,8 +57,8 @@ type OpenCode struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// Start waits until OpenCode listens. OpenCode loads the plugins at the first request for the project. Stop ends the
-// process, and the end of ctx kills it.
+// Start starts OpenCode and waits until it listens. OpenCode loads the plugins when it gets the first request for the
+// project. Stop ends the process. If ctx ends, the process is killed.
 func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {

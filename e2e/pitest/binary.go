@@ -30,8 +30,8 @@ type Program struct {
 	Node, Entry string
 }
 
-// Find returns a version of Pi, and a Node that can run it, from the repository's node_modules. npm has this Node only
-// for Linux. On other systems, Find uses the node in PATH if it is new enough.
+// Find looks in the repository's node_modules for a version of Pi and for a Node that can run it. npm provides this
+// Node only for Linux. On other systems, Find uses the node in PATH if it is new enough.
 func Find(ctx context.Context, repo string, v Version) (Program, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {

@@ -132,8 +132,8 @@ func (w *world) destroy(processes ...process) {
 	suite.Remove(w.t, w.root)
 }
 
-// session begins a session that the mock answers with steps. For each request, it calls heard with the request's
-// number, from 0.
+// session begins a session. The mock answers its requests with the given steps, one after another. Before each answer,
+// the mock calls `heard` with the number of the request, counted from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
 	if id, err = oc.Begin(w.ctx); err != nil {
 		return "", err

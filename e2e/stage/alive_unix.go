@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// init removes a host that has ended, so a zombie does not look alive.
+// isAlive may use a signal because no host stays a zombie, which would look alive: init removes a host that has ended.
 func isAlive(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil }

@@ -11,8 +11,8 @@ import (
 type Cassette interface {
 	// If ctx ends, Run ends the run and returns soon.
 	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// The host calls Begin before background work that may ask agents, and End after the work. The host calls Begin
-	// before it answers the protocol call that caused the work. The work asks one question at a time.
+	// The host calls Begin before background work that may ask agents, and End after this work. If a protocol call
+	// causes the work, the host calls Begin before it answers this call. The work asks one question at a time.
 	Begin()
 	End()
 }

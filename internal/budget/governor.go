@@ -24,7 +24,8 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops, which holds today's refusals by Work.String. stops is nil until the store was read.
+	// mu guards stops. For each work (by Work.String) that a budget has refused today, stops holds the refusal. stops
+	// is nil until the refusals were read from the store.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -84,8 +85,9 @@ func (g *Governor) Begin(ctx context.Context, a agent.Asker, q ask.Request, step
 	}, nil
 }
 
-// settle replaces a question's reserved cost by its real cost. If the question was cut off within a step, settle adds
-// the worst case of the step. If the harness may still be working on the question, the reserved cost stays.
+// settle replaces a question's reserved cost by its real cost. If the question was cut off in the middle of a step, the
+// usage of this step is unknown, so settle adds the worst case of one step. If the harness may still be working on the
+// question, the reserved cost stays.
 func (g *Governor) settle(ctx context.Context, cfg schema.Config, id int64, q ask.Request, steps int, end agent.End) error {
 	if end.IsUnknown {
 		return nil
@@ -125,7 +127,8 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days over which a budget averages the cost of the prompts.
 const meanDays = 7
 
-// caps returns two caps: one of all agents together, and one of the historian or of the other agents together.
+// caps returns two caps. The first one limits all agents together. The second one limits either the historian or all
+// other agents together.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {

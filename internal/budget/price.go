@@ -18,7 +18,7 @@ const (
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
-	// A provider counts at most coarseness times as many tokens in a text as the host.
+	// A provider may count more tokens in a text than the host does, but at most coarseness times as many.
 	coarseness = 2
 )
 
@@ -47,7 +47,7 @@ func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, 
 }
 
 // price returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is false, and
-// price uses the prices of the dearest known model.
+// price uses the prices of the most expensive known model.
 func (g *Governor) price(ctx context.Context, cfg schema.Config, name string, used ask.Usage) (money int64, isPriced bool) {
 	provider, id, _ := ask.Split(name)
 	m := schema.Model{Provider: provider, ID: id}

@@ -16,8 +16,9 @@ const (
 	maxFound   = 3
 )
 
-// Gone returns each path that does not exist in the directory's repository, with files of the same name elsewhere.
-// Gone skips a text such as "and/or", which has no file extension and does not begin with an existing directory.
+// Gone returns each path that does not exist in the directory's repository, together with files elsewhere in the
+// repository that have the same name. Gone skips a text such as "and/or", which has no file extension and does not
+// begin with an existing directory.
 func Gone(directory string, paths []string) (map[string][]string, error) {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

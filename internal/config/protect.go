@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An untrusted project may set patterns, and a pass matches them against every path of a session. The time of one
-// match grows with the length of all patterns times the length of the name, so both lengths are bounded.
+// An untrusted project may set patterns, and a pass matches these patterns against every path of a session. The time
+// that this takes grows with the length of all patterns times the length of the path, so both lengths are bounded.
 const (
 	maxPatterns     = 64
 	maxPatternBytes = 256
@@ -54,7 +54,8 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// path is an argument of a tool. A pattern may match path itself, which is usually absolute, or path below directory.
+// MatchPath reports whether a pattern matches path, which is an argument of a tool and usually absolute. A pattern may
+// match the whole path, or the part of it below directory.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false

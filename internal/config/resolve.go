@@ -38,8 +38,8 @@ func Threshold(cfg schema.Config, provider, model string, limitTokens int) (perc
 
 func isPositive(n float64) bool { return n > 0 && !math.IsInf(n, 1) }
 
-// ofModel tries "provider/model", then "model". If both are missing, it removes the last -segment of the model and
-// tries again. So the key "gpt-5" also covers "gpt-5-fast". If no key fits, ofModel uses the key "default".
+// ofModel tries the keys "provider/model" and then "model". If both are missing, it cuts the model's name at its last
+// hyphen and tries again. So the key "gpt-5" also covers "gpt-5-fast". If no key fits, ofModel uses the key "default".
 func ofModel(values map[string]float64, provider, model string) (float64, bool) {
 	for id := model; ; {
 		for _, key := range keysOf(provider, id) {
@@ -75,7 +75,7 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	return nil
 }
 
-// PriceCliff returns the user's setting: a request of more than above tokens costs factor times as much. If the
+// PriceCliff returns the user's setting: a request with more tokens than `above` costs `factor` times as much. If the
 // setting is "auto", missing or invalid, isSet is false, and internal/route chooses. If it is "none", above is 0.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {

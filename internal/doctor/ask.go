@@ -23,7 +23,7 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
 
-// If no server runs, PluginsOf does not ask OpenCode, because the question would start a server.
+// PluginsOf asks OpenCode only if a server is running, because the question would otherwise start one.
 func PluginsOf(ctx context.Context, program string) (string, error) {
 	if !serverRuns(ctx, os.Getenv) {
 		return "", nil
@@ -31,7 +31,8 @@ func PluginsOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "plugin", "list")
 }
 
-// A background server of OpenCode 2 writes its address into a file.
+// serverRuns reports whether a background server of OpenCode 2 accepts connections. Such a server writes its address
+// into a file.
 func serverRuns(ctx context.Context, env func(string) string) bool {
 	state := cmp.Or(env("XDG_STATE_HOME"), filepath.Join(env("HOME"), ".local", "state"))
 	paths, _ := filepath.Glob(filepath.Join(state, "opencode", "service*.json")) // the pattern is valid

@@ -13,11 +13,13 @@ import (
 // A Conflict is a setting or a plugin of a harness that cannot work together with magicctx.
 type Conflict struct {
 	Where, Problem, Remedy string
-	// IsCompetitor means that another plugin rewrites the same messages. magicctx then switches itself off.
+	// IsCompetitor means that the conflict is another plugin that rewrites the same messages. magicctx then switches
+	// itself off.
 	IsCompetitor bool
 }
 
-// IsFatal means that the plugin finds no host. If the plugin starts another program than this one, Program names it.
+// A ShimProblem is a reason why the plugin does not work as it should. IsFatal means that the plugin finds no host. If
+// the plugin starts a different program than this one, Program names it.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
@@ -44,8 +46,8 @@ type Harness struct {
 	ForeignPlugin func(context.Context) (string, error)
 	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's compaction on again, where an installation has switched it off. If
-	// everywhere is true, it also changes the user's own configuration.
+	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. If
+	// everywhere is true, it does so in the user's own configuration, too.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	Shim              func(context.Context) ([]ShimProblem, error)
 	RenewShim         func(context.Context) error
@@ -99,7 +101,7 @@ func (h Harness) paths(lookPath func(string) (string, error)) (found []string) {
 	return found
 }
 
-// eachUsed calls look for each used harness, or for the first harness if none is used.
+// eachUsed calls the function `look` with each used harness. If no harness is used, it calls `look` with the first one.
 func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	var used []Harness
 	for _, h := range x.Harnesses {
@@ -121,7 +123,7 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 type versionRange struct {
 	// newest is the newest version that the end-to-end tests run.
 	oldest, newest string
-	// generation is the beginning of all versions for which the plugin was written, for example "1.".
+	// All versions for which the plugin was written begin with generation, for example "1.".
 	generation string
 	// note is a remark about versions newer than newest.
 	note string

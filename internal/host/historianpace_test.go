@@ -31,8 +31,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, the head shows a new compartment only at the force level. Until then, a high usage must start no
-// new run.
+// In a long turn, the head shows a new compartment only at the force level. Until then, usage stays high although the
+// compartment exists. This high usage must not start another run.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -113,8 +113,8 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// A pass publishes an extract before a slow historian answers. The late run is a failure, and the status gives the
-// reason.
+// While a historian is slow, a pass publishes an extract. When the historian's run ends, its messages are already
+// summarised, so the run counts as a failure and the status gives the reason.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 8)

@@ -53,7 +53,8 @@ func knows(t *testing.T, kind schema.Harness) *harness {
 	return h
 }
 
-// The host adds a line with the rule to the result that names the rule's file, and keeps it there after a restart.
+// When a tool's result names the file of a rule, the host adds a line with the rule to this result. The line must still
+// be there after a restart.
 func TestLineArrivesOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := knows(t, kind)
@@ -81,7 +82,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The host adds no line if the session needs none: for example, the model sees the content, or the user wants none.
+// The host must add no line if the session does not need one, for example because the model sees the content anyway, or
+// because the user has switched lines off.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -130,7 +132,7 @@ func TestNoLineArrives(t *testing.T) {
 	}
 }
 
-// A line has no markup of ours, no control characters and no credentials, and is short.
+// A line must be short, and must not contain markup of ours, control characters or credentials.
 func TestLineIsData(t *testing.T) {
 	h := newHarness(t)
 	token := "gh" + "p_q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW"
@@ -149,7 +151,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and how many the model has followed. Between two lines, there are some requests.
+// The status counts the lines, and the lines that the model has acted on. The host adds no second line until some
+// requests after the first one.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

@@ -32,8 +32,8 @@ const maxTime = 253_402_300_800_000
 // An extractor turns the messages of one session, in their order, into chunks.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer the end of the newest answer. Each chunk gets them as
-	// context. So a search for an answer's words also finds the prompt "yes, do that" after the answer.
+	// prompt is the beginning of the newest prompt, and answer is the end of the newest answer. Each chunk gets both as
+	// context. So a search for the words of an answer also finds the user's next prompt "yes, do that".
 	prompt, answer string
 }
 
@@ -87,7 +87,7 @@ func (e *extractor) message(m rawhistory.Message) index.Message {
 	return out
 }
 
-// Texts of a tool, a file or the harness can be obtained again, so they are not indexed.
+// The index has no texts of tools, files or the harness, because the model can get these texts again.
 var roles = map[transcript.Origin]index.Role{transcript.FromUser: index.User, transcript.FromAgent: index.Agent}
 
 // The hash leaves out the contexts, because a run that begins in the middle of a session does not know all of them.
@@ -222,7 +222,8 @@ func clean(text string, most int) string {
 	return secret.Redact(strings.TrimSpace(text))
 }
 
-// If the second half of a piece contains the end of a paragraph, a line or a word, pieces cuts there.
+// pieces cuts a text into pieces of at most maxChunk bytes. If the second half of a piece contains the end of a
+// paragraph, a line or a word, pieces cuts there.
 func pieces(text string) (all []string) {
 	for len(text) > maxChunk {
 		piece := beginning(text, maxChunk)

@@ -259,7 +259,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// If the directory of a git project is gone, its sessions keep the project.
+// The sessions of a git project must keep their project even after its directory is gone.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -309,8 +309,8 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	}
 }
 
-// The keeper reads a long session in slices, with pauses between them. If these pauses counted as work, the keeper
-// would then pause twenty times as long.
+// The keeper reads a long session in slices, with pauses between them. These pauses must not count as work: the keeper
+// pauses twenty times as long as it has worked.
 func TestRestsAreNoWork(t *testing.T) {
 	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
 		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)

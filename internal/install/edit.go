@@ -51,8 +51,9 @@ func (c configuration) former(spec string) (former, error) {
 	return f, nil
 }
 
-// enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of
-// an earlier installation, or "". If replace accepts an entry with another spec, spec replaces the entry.
+// enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of an
+// earlier installation, or "". If the list already has an entry with a different spec, enable replaces it only if the
+// function `replace` accepts that.
 func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -88,7 +89,7 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 	return nil
 }
 
-// disable undoes enable in a document that was edited later. It keeps a value that the author has changed again.
+// disable undoes enable in a document that was edited later. It keeps a value that somebody has changed since.
 func (c configuration) disable(spec string, f former) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -115,7 +116,8 @@ func (c configuration) disable(spec string, f former) error {
 	return c.restoreCompaction(f)
 }
 
-// A repository may have written the list, and each plugin costs several reads.
+// maxPlugins bounds the list, because the author of a repository may have written it, and each plugin costs several
+// reads.
 const maxPlugins = 1000
 
 func (c configuration) plugins() (*hujson.Array, error) {

@@ -45,7 +45,7 @@ func (p Place) pathOf(file, spec string) string {
 	return filepath.Clean(path)
 }
 
-// A harness loads a package only once, so versions do not matter.
+// sameSpec ignores the version of a package, because a harness loads each package only once.
 func (p Place) sameSpec(file, a, b string) bool {
 	nameA, isPackageA := p.Harness.nameOf(a)
 	nameB, isPackageB := p.Harness.nameOf(b)

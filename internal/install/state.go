@@ -17,7 +17,8 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// List is the name of the entry's list. If another list has a second entry of ours, Again is its position.
+	// List is the name of the list that contains the entry. If a second list also contains an entry of ours, Again says
+	// where that second entry is.
 	List, Again string
 	// Path is the shim, or "" for an npm package. If the entry names a loader, Path is the loaded shim.
 	Path string
@@ -25,8 +26,8 @@ type Plugin struct {
 	Loader string
 }
 
-// Problem reports that a version of the harness does not load the plugin from its entry, or loads it twice. If an
-// installation solves the problem, remedy is empty.
+// Problem reports that one version of the harness does not load the plugin from its entry, or loads it twice. remedy is
+// empty if running the installation again solves the problem.
 func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	switch {
 	case !h.loadsDirectories || f.Spec == "":
@@ -42,8 +43,9 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	return "", ""
 }
 
-// ForeignPlugin returns the file that the harness runs instead of the plugin or loader in s. The file may be another
-// version, or the work of a repository's author. If there is no such file, or for an npm package, file is "".
+// ForeignPlugin returns the path of the plugin or loader that the harness runs if its content differs from ours, which
+// is in s. The file may belong to another version, or the author of a repository may have written it. If the harness
+// runs our file, or an npm package, the result is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -205,14 +207,15 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 		return p, nil
 	}
 	p.After = after
-	// A later removal must still be able to undo the installation.
+	// The record must match the new content of the file. Otherwise, a later removal could not undo the installation.
 	changed := *r
 	changed.Installed = hash(after)
 	p.record = &changed
 	return p, nil
 }
 
-// If the author has changed a value again, the value stays.
+// restoreCompaction puts back the former compaction settings. A setting that somebody has changed since the
+// installation stays as it is.
 func (c configuration) restoreCompaction(f former) error {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {

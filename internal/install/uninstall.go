@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// Uninstall plans to remove the shim. An unedited file gets its former bytes back, and an edited file loses only our
-// changes. If nothing is installed, the error is ErrNotInstalled.
+// Uninstall plans to remove the shim. A file that nobody has edited since the installation gets its former bytes back.
+// An edited file loses only our changes. If nothing is installed, the error is ErrNotInstalled.
 func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 	file, r, err := place.installed(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// Settings files of the user or of another harness may stay, and name the schema.
+		// The schema file may stay in use: settings files of the user or of another harness may name it.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -71,7 +71,8 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// file is a configuration that an installation has edited, and r is its record. If there is none, r is nil.
+// recorded finds a configuration that an installation has edited. It returns the path as file and the installation's
+// record as r. If there is none, r is nil.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {

@@ -14,7 +14,7 @@ var ErrTooDeep = errors.New("nested too deeply")
 // A stack overflow of the parser would end the process.
 const maxDepth = 100
 
-// The error is ErrTooDeep, or begins with line:column, which terminals turn into a link.
+// Parse returns ErrTooDeep, or an error whose message begins with line:column, which terminals turn into a link.
 func Parse(data []byte) (hujson.Value, error) {
 	if isDeep(data) {
 		return hujson.Value{}, ErrTooDeep

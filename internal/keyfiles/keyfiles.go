@@ -31,7 +31,7 @@ const (
 	maxFiles = 40
 	// The host serves only a few projects at a time.
 	maxCached = 16
-	// A result is used for freshMS, so that not every pass has to ask the index.
+	// A result is reused for freshMS, so that most passes do not have to ask the index.
 	freshMS = 60_000
 )
 
@@ -54,12 +54,12 @@ type Question struct {
 	IndexDir           string
 	// A key file was read by at least MinReads sessions.
 	MinReads int
-	// Shown lists more files that the answer describes, even if they are no key files.
+	// Shown lists further files that the answer must describe, even if they are not key files.
 	Shown []string
 }
 
-// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends
-// first, Read returns at once: a file system that hangs must block only one goroutine.
+// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends, Read
+// returns at once, so that a file system that hangs blocks only one goroutine.
 func (r *Reader) Read(ctx context.Context, q Question) ([]history.KeyFile, error) {
 	key := strings.Join(append([]string{q.Directory, q.Project, strconv.Itoa(q.MinReads)}, q.Shown...), "\x00")
 	if files, ok := r.lookUp(key); ok {
@@ -181,7 +181,8 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place is a session's directory, as its calls name it and without links (resolved), and its repository's root.
+// A place has three directories: the session's directory as its calls name it, the same directory with all links
+// resolved, and the root of its repository.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {
@@ -192,7 +193,8 @@ func placeOf(directory string) place {
 	return place{directory, resolved, project.Root(resolved)}
 }
 
-// path returns a path below the root, with slashes, or "" if named is no source file of the project.
+// path returns the file that a call has named, as a path below the root with slashes. If named is not a source file of
+// the project, it returns "".
 func (in place) path(named string) string {
 	at := filepath.Join(in.resolved, named)
 	if filepath.IsAbs(named) {

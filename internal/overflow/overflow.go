@@ -8,8 +8,9 @@ import (
 )
 
 type Overflow struct {
-	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. If the provider adds the longest
-	// answer to the prompt ("195000 + 21333 > 200000"), LimitTokens is the rest, here 178,667.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if unknown. Some providers also count the
+	// longest possible answer, for example "195000 + 21333 > 200000". LimitTokens then leaves room for this answer:
+	// here it is 178,667.
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if unknown.
 	PromptTokens int
@@ -99,9 +100,10 @@ type extracted struct {
 	texts []string
 }
 
-// If the error is a string, extract returns the string. From an object, extract collects the members message,
-// responseBody and response.body, also inside error and (OpenCode 1) inside data. If an object has no such
-// member, extract returns its whole JSON. It skips headers, because Detect would misread their numbers and names.
+// extract returns a string error as it is. From an object, it collects the members `message`, `responseBody` and
+// `response.body`. It also looks for them inside the member `error` and (OpenCode 1) inside `data`. If an object has
+// none of these members, extract returns its whole JSON. It skips headers, because Detect would misread their numbers
+// and names.
 func extract(err json.Value) extracted {
 	var text string
 	if json.Unmarshal(err, &text) == nil {

@@ -39,8 +39,8 @@ const (
 	recordEnd  = 0
 )
 
-// A Span selects the commits that lead to Head and were made after Since, the newest Limit of them. If Known is
-// not "", commits that lead to Known are left out.
+// A Span selects commits that lead to Head and were made after Since. If there are more than Limit, it selects the
+// newest. If Known is not "", commits that lead to Known are left out.
 type Span struct {
 	Head, Known string
 	Since       time.Time
@@ -104,10 +104,10 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 	}
 }
 
-// Merged reports whether the branch into contains another branch: its newest commit, or one commit with all its
-// changes (a squash). newest is the newest commit of the branch. If the branch is gone, newest is seen, the
-// commit that the caller saw last, or "". If into is "", Merged checks the main branch. Both names must be
-// valid branch names without patterns.
+// Merged reports whether the branch `into` contains the branch `branch`: either its newest commit, or one commit with
+// all its changes (a squash). newest is the newest commit of `branch`. If `branch` is gone, newest is `seen`, the
+// commit that the caller saw last, or "". If `into` is "", Merged checks the main branch. Both names must be valid
+// branch names without patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

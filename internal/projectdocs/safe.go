@@ -14,7 +14,7 @@ var ErrTooLarge = errors.New("more than 256 KiB; move a part of it to another fi
 
 var ErrBinary = errors.New("it holds a zero byte, so it is no text; replace it by a text")
 
-// If the file is not the one that expected describes, readFile fails. The next fold reads the new file.
+// readFile fails if the file is no longer the one that `expected` describes. The next fold then reads the new file.
 func readFile(root *os.Root, name string, expected fs.FileInfo) ([]byte, error) {
 	f, opened, err := regular.Open(root, name, expected)
 	if err != nil {

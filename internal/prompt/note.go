@@ -15,7 +15,7 @@ const (
 	maxQuoted = 400
 )
 
-// told lists the ready notes that the model has been reminded of, until a pass has stored this fact.
+// told lists the ready notes of which the model has been reminded, but whose reminders no pass has stored yet.
 var told = session.NewSlot[[]int64]()
 
 // tellReady reminds the model once of each note that is ready, for example a note that waited for a file. The

@@ -21,8 +21,8 @@ import (
 // A logFormat describes how Claude Code or Codex stores a session: in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs returns the directories of the program. names are patterns of the paths of logs in these directories. "%"
-	// stands for the session's id.
+	// dirs returns the directories in which the program keeps its logs. names are patterns of the logs' paths in these
+	// directories, with "%" for the session's id.
 	dirs  func(Reader) []string
 	names []string
 	// head is called with each line until a line names the directory. If the file is not a log of this format, head
@@ -60,7 +60,8 @@ type logStep struct {
 	size           int
 }
 
-// A step may be as long as the longest line, but not longer, so that a step needs no more memory than a line.
+// fits limits the lines of a step to the length of the longest line, so that reading a step needs no more memory than
+// reading one line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {
@@ -68,8 +69,8 @@ func (s *logStep) add(to *[]span, line span) {
 	s.size += line.length
 }
 
-// eachLine calls read with each line until read returns an error. If this is io.EOF, eachLine returns nil. A last
-// line without a line end is skipped, because a program is still writing it.
+// eachLine calls the function `read` with each line until `read` returns an error. For the error io.EOF, eachLine
+// returns nil. It skips a last line without a line end, because a program is still writing that line.
 func eachLine(ctx context.Context, file io.ReaderAt, size int64, read func(number int, line []byte, at span) error) error {
 	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
 	for number := 1; ; number++ {
@@ -204,7 +205,8 @@ func logAt(ctx context.Context, harness schema.Harness, path string) (*Stored, e
 	return &Stored{Session: Session{Harness: harness, ID: head.id, Directory: head.directory}, Source: path, Stamp: stamp}, err
 }
 
-// If the variable is empty, below returns directories in the user's home directory.
+// below returns the directory that an environment variable names. If the variable is empty, it returns directories in
+// the user's home directory.
 func (r Reader) below(variable string, names ...string) (dirs []string) {
 	if dir := r.expandHome(r.Env(variable)); dir != "" {
 		return []string{dir}
@@ -260,7 +262,8 @@ func piStepOf(key string, m logMessage, results []logResult) json.Value {
 	return v
 }
 
-// If the prompt shows a command that the user ran in the program, promptOf returns the command instead.
+// promptOf returns a prompt in Pi's form. If the prompt only shows a command that the user ran in the program, promptOf
+// returns the command and its output.
 func promptOf(blocks []logBlock, isTyped bool, timestamp string) logMessage {
 	m := logMessage{Role: "user", Content: blocks, Timestamp: unixMilliseconds(timestamp)}
 	if !isTyped {

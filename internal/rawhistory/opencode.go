@@ -26,7 +26,8 @@ func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yie
 	return extent, err
 }
 
-// OpenCodeDatabase finds the database of OpenCode 1 that holds a session, calls read with it, and returns its path.
+// OpenCodeDatabase finds the database of OpenCode 1 that holds a session. It calls the function `read` with this
+// database, and returns the database's path.
 func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(*opencodedb.DB) error) (path string, err error) {
 	return r.databaseWith(ctx, session, (*opencodedb.DB).HasSession, read)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The longest lines contain images as base64, and Pi has already scaled those down to some megabytes.
+// The longest lines contain images as base64. Pi has already scaled these images down to a few megabytes.
 const maxLine = 64 << 20
 
 var errLongLine = errors.New("longer than 64 MiB, which no message is")
@@ -33,7 +33,8 @@ type piEntry struct {
 	parent int
 	// If the entry has a message, role is the message's role, and base is its key before numbering.
 	role, base string
-	// A context_edit changes the entry target. If removes is true, it removes the target's message.
+	// A context_edit entry changes the entry with the index target. If removes is true, it removes that entry's
+	// message.
 	target  int
 	removes bool
 }
@@ -46,8 +47,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// A broken line is numbered as a message, so that later messages keep their ordinals. If its beginning shows
-	// that it was no message, it is not numbered.
+	// An unreadable line gets a number as if it were a message, so that later messages keep their ordinals. The line
+	// gets no number if its beginning shows that it contains no message.
 	piBroken
 )
 
@@ -139,7 +140,8 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // brokenKind finds the type of an unreadable line, and a message's role, at the beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// If the beginning of an unreadable line shows that it was no message, guess sets silentRole.
+// guess sets the role of an unreadable line. If the beginning of the line shows that it was no message, the role is
+// silentRole.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -189,7 +191,7 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object. members are names and values in turn. Empty values are left out.
+// object returns a JSON object. members alternates between names and values. Members with an empty value are left out.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -17,7 +17,8 @@ const (
 	minQuote = 30
 )
 
-// harness and session identify the session whose model gets the line.
+// line returns the line for the model of a session, which harness and session identify. If the fact comes from a
+// different session, the line names that session.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
 	if f.harness != harness || f.session != session {
@@ -45,7 +46,8 @@ func (f *fact) line(harness, session string) string {
 	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
 }
 
-// If the sentence before the text does not fit, quote shows the name that the fact is about instead.
+// quote quotes the text of the fact together with the sentence before it. If this sentence does not fit, quote replaces
+// it by the name that the fact is about.
 func (f *fact) quote(budget int) string {
 	if f.lead == "" {
 		return quote(f.text, f.about, budget)

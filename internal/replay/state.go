@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks reports a fact that decided the recorded passes but is not in the trace.
+// lacks adds a fact to the list of missing facts: the recorded passes depended on this fact, but the trace does not
+// contain it.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
@@ -75,8 +76,8 @@ func (p *player) configure(ctx context.Context, directory string, recorded json.
 	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // initialize again, so that the host reads the new configuration
 }
 
-// The recorder asks for a configuration just before the first pass, but the host may need it earlier, for a
-// system prompt. So configureFirst sets the first recorded configuration of each directory.
+// The recorder asks for a configuration just before the first pass, but the host may need the configuration earlier,
+// for a system prompt. So configureFirst sets the first recorded configuration of each directory from the start.
 func (p *player) configureFirst(ctx context.Context) error {
 	for _, s := range p.trace.steps {
 		var e rpc.RecordedExport
@@ -107,8 +108,8 @@ func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, 
 	return p.configOf(directory), nil
 }
 
-// checkState is called after the first pass of a session, and reports facts about the session that the trace
-// lacks. cause is the cause of that pass in the replay.
+// checkState is called after a session's first pass in the replay. It reports facts about the session that the trace
+// lacks. cause is the cause of this pass in the replay.
 func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
 	if ses.hasState {
 		return

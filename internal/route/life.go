@@ -14,8 +14,9 @@ type Belief struct {
 	Source schema.CacheLifeSource
 }
 
-// Believe estimates the life of a prefix. If configured is not nil, it is the life. If it is nil, the life comes from
-// reported usage and the table. If the harness keeps an idle prefix warm for a longer time, this time is the life.
+// Believe estimates how long an unused prefix lives. If the user has configured a life, this life counts. Otherwise,
+// the estimate comes from the table and from reported usage, unless the harness keeps an idle prefix warm for a longer
+// time. Then that time counts.
 func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
 	if configured != nil {
 		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}
@@ -27,7 +28,8 @@ func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Durat
 	return b
 }
 
-// learned estimates the life from the table and from reported usage alone. Later usage is compared with this estimate.
+// learned estimates the life from the table and from reported usage alone. Read and Miss compare a later pause with
+// this estimate.
 func (r Route) learned(l Learned) Belief {
 	if l.Life <= 0 {
 		return Belief{r, r.Life, schema.CacheLifeRoute}
@@ -40,7 +42,7 @@ func (r Route) learned(l Learned) Belief {
 	return Belief{r.Lasting(life), life, source}
 }
 
-// Reason names the source of the estimate for a person, for example "Anthropic's default".
+// Reason describes the source of the estimate to a person, for example "Anthropic's default".
 func (b Belief) Reason() string {
 	switch b.Source {
 	case schema.CacheLifeConfig:
@@ -55,10 +57,10 @@ func (b Belief) Reason() string {
 	return b.Route.Title
 }
 
-// A life is shortened after missesToShorten misses in a row. A single read proves that a prefix lived. A miss is only
-// a hint: the request may have reached another machine, a tool definition may have changed, or the provider's cache
-// may be full. If this happens after one pause in five, three misses in a row are a coincidence in less than one of a
-// hundred cases.
+// A life is shortened after missesToShorten misses in a row. A single read proves that a prefix lived. A miss is only a
+// hint: the request may have reached another machine, a tool definition may have changed, or the provider's cache may
+// be full. Even if one pause in five ended with such a false miss, three of them in a row would happen in less than one
+// of a hundred cases.
 const missesToShorten = 3
 
 // Learned is what reported usage has shown about the life of a model's prefixes. The zero value knows nothing.
@@ -68,14 +70,15 @@ type Learned struct {
 	Life   time.Duration
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. Least and Most are the shortest and
-	// the longest pause before one of these misses.
+	// Misses counts the misses since the last read that contradicted them. Least is the shortest pause before one of
+	// these misses, and Most is the longest.
 	Misses      int
 	Least, Most time.Duration
 }
 
-// Read returns l after the provider has read a prefix that was unused for a pause. The read proves that the prefix
-// lived that long. But the life never exceeds the longest life that the provider documents.
+// Read records that the provider could still read a prefix after a pause, and returns the new state. The read proves
+// that the prefix lived that long, so it may lengthen the life. The life never exceeds the longest life that the
+// provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
 		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix has lived longer than one of the missed pauses, so the misses had other causes
@@ -86,8 +89,8 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	return l
 }
 
-// Miss returns l after the provider no longer had a prefix that was unused for a pause. After enough misses, the life
-// becomes the longest of their pauses, because all of these misses agree with it.
+// Miss records that the provider no longer had a prefix after a pause, and returns the new state. After enough misses,
+// the life is shortened to the longest of their pauses, because a longer life would contradict all of these misses.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {
 		return l

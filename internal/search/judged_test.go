@@ -32,9 +32,9 @@ var (
 	tuning = flag.Bool("tuning", false, "leave out the held-out queries of the judged set, and print each other query that is not perfect")
 )
 
-// The judged set has sessions of five projects, and queries with the grades of the messages that answer them, from 1
-// (helps) to 3 (answers). The files tuning.queries and more.queries tune the rank. The queries of heldout.queries only
-// measure it. For tuning, run the test with -args -tuning, and do not look at heldout.queries.
+// The judged set has sessions of five projects, and queries. Each query lists the messages that answer it, with a grade
+// from 1 (helps) to 3 (answers). The ranking is tuned with the queries in tuning.queries and more.queries. The queries
+// in heldout.queries only measure it, so do not look at them. For tuning, run the test with -args -tuning.
 const judgedDir = "testdata/judged"
 
 var judgedNow = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -52,7 +52,7 @@ type set struct {
 	index  *index.Index
 	oc     *rawhistorytest.OpenCode
 	labels map[string]string
-	// history is the input of git fast-import for the commits of a project, by its name.
+	// history has the commits of each project, by the project's name, as input of git fast-import.
 	history map[string]*strings.Builder
 	random  *rand.Rand
 	filler  map[string][]string

@@ -121,7 +121,8 @@ func TestHitsOfOneMessageLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-// The last answer of a turn may come many tool calls after the prompt.
+// A search for the words of a prompt must also find the last answer of its turn, even if many tool calls lie between
+// the two.
 func TestAnswerStandsBesideItsPrompt(t *testing.T) {
 	x := newIndex(t)
 	const prompt = "Why does the zebra limp?"
@@ -208,7 +209,7 @@ func TestForkRepeatsNoHit(t *testing.T) {
 	}
 }
 
-// A query comes from a model, and a text from anybody.
+// A query is written by a model and a text by anybody, so both may be hostile.
 func TestHostileQueries(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, `say "hi" NEAR(x) OR 1=1 -- zebra`)

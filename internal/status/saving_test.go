@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A bust removes 10,000 tokens and makes the provider write 4,000 again. Each later request reads 10,000 tokens
-// less, until the harness takes messages back.
+// A bust removes 10,000 tokens and makes the provider write 4,000 tokens again. Each later request then reads 10,000
+// tokens less. The saving ends when the harness takes messages back.
 func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	usage := func(n int) store.Usage { return store.Usage{CacheRead: n - 5000, CacheWrite: 5000} }
 	bust := store.BilledPass{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}

@@ -22,7 +22,8 @@ import (
 // The chunk of a failing historian is halved at most three times, so the smallest chunk is an eighth of the usual one.
 const maxHalvings = 3
 
-// After a failed run, the model may succeed with a shorter chunk.
+// nextHalving returns how often the next chunk is halved: once more than before if a shorter chunk may help the model,
+// but at most maxHalvings times.
 func nextHalving(halvings int, r *historian.Result) int {
 	if !r.ShorterMayHelp() {
 		return halvings

@@ -2,9 +2,9 @@ package tokens
 
 import "hash/maphash"
 
-// maxPiece bounds how many bytes are merged at once, so that a count needs little memory. No text has a word of
-// 64 KiB, but a base64 blob or a long run of blanks may be longer. Each cut of a piece changes the count by a
-// few tokens at most.
+// maxPiece bounds how many bytes are merged at once, so that counting needs little memory. No ordinary text has a word
+// of 64 KiB, but a base64 blob or a long run of blanks may be longer. Cutting such a piece changes the count by a few
+// tokens at most.
 const maxPiece = 64 << 10
 
 // Count returns the number of tokens of s. A special token in the text, for example "<EOT>", counts as plain

@@ -66,8 +66,8 @@ func pieceEnd(s string) int {
 	return spaceEnd(s)
 }
 
-// spaceEnd returns the end of the blanks at the start of s. If a word follows, the last blank is not included,
-// because it may belong to the word.
+// spaceEnd returns the end of the blanks at the start of s. If a word follows, spaceEnd leaves out the last blank,
+// because the pattern may make this blank a part of the word.
 func spaceEnd(s string) int {
 	end := runEnd(s, 0, space)
 	if end == len(s) {

@@ -398,7 +398,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 	}
 }
 
-// The prompt fills the same share of the bar as of the window, and every mark stays visible.
+// The prompt must fill the same share of the bar as it fills of the window, and every mark must stay visible.
 func TestBarShowsEachPartAndMark(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.Int64Range(0, 300_000)

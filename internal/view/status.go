@@ -20,8 +20,8 @@ type Page struct {
 	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.
 	ASCII, Plain bool
 	Now          time.Time
-	// NamesHarness makes the page of one session name its harness. A page of several sessions names them if
-	// they belong to several harnesses.
+	// NamesHarness makes a page about a single session name the session's harness. A page about several sessions names
+	// their harnesses if there is more than one.
 	NamesHarness bool
 	Program      string
 }

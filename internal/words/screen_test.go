@@ -60,7 +60,8 @@ func TestScreenFitsEachWidth(t *testing.T) {
 	}
 }
 
-// The symptom: behind a long argument, a list of 60 columns showed neither the size of a piece nor the reason.
+// The bug: in a list that is 60 columns wide, a long argument of a call left no room for the size of the piece and for
+// the reason.
 func TestPieceKeepsSizeAndReasonBesideALongArgument(t *testing.T) {
 	u := schema.DroppedUnit{Tag: 17, Tool: "read", About: "src/internal/very/deep/in/the/tree/of/the/project/main.go", Tokens: 2900, Rule: "duplicate calls"}
 	if got, want := Piece(u, 49), "§17§ read src/intern…  2.9k tokens, repeated call"; got != want {

@@ -11,10 +11,11 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// If the array began with a summary of the harness when message Through was summarised, AfterSummary is the key of
-	// that summary. Otherwise it is "".
+	// AfterSummary is "" unless the array began with a summary of the harness when message Through was summarised. In
+	// that case, AfterSummary is the key of the harness's summary.
 	AfterSummary string
-	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first. Unused places are empty.
+	// Pinned holds the keys of the covered prompts that nevertheless stay on the wire, oldest first. Unused places are
+	// empty.
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
@@ -28,10 +29,10 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the fold. The delta shows memories
-	// and updates with higher ids.
+	// MemoryMark is the highest id of a memory at the fold, and UpdateMark is the highest id of an update. The delta
+	// shows memories and updates with higher ids.
 	MemoryMark, UpdateMark int64
-	// KeyFiles are the key files in the baseline, a line "HASH PATH" for each.
+	// KeyFiles lists the key files in the baseline. Each line has the form "HASH PATH".
 	KeyFiles string
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64
@@ -62,8 +63,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head. covered has the keys of the replaced messages. The highest tag would not be enough, because
-// an old message can get a new unit with a higher tag, for example when the harness stores an aborted answer late.
+// SetHead makes h the head. covered has the keys of all replaced messages. It would not be enough to know the highest
+// replaced tag, because an old message can still get a unit with a higher tag, for example when the harness stores an
+// aborted answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {

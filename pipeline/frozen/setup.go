@@ -2,8 +2,8 @@ package frozen
 
 // Setup holds the decisions about the session as a whole. Only a bust may change a setting that affects the wire.
 type Setup struct {
-	// Profile is the provider profile of the wire. It changes on hard passes only: if the harness describes the model
-	// late, the new profile must not bust a cached prefix.
+	// Profile is the provider profile of the wire. It changes only on hard passes: if the harness describes the model
+	// late, the new profile must not bust a prefix that is still cached.
 	Profile string
 	// Binds means that the session's model binds its thinking to the exact prompt. It changes on hard passes only.
 	Binds bool
@@ -15,8 +15,8 @@ type Setup struct {
 	Todo Todo
 }
 
-// A Todo is the synthetic todo list: a copy of the model's list at the end of a message. The wire shows it after the
-// call that wrote the list was removed.
+// A Todo is the synthetic todo list: a copy of the model's todo list at the end of a message. The wire needs this copy
+// once the call that wrote the list has been removed.
 type Todo struct {
 	// MessageKey names the assistant message that carries the list. It is empty if there is no list.
 	MessageKey string

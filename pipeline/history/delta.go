@@ -12,14 +12,15 @@ const EmptyDelta = "<session-history-since>Nothing has been added to the summari
 
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds the changes since the fold. MemoryBudget is the baseline's budget for memories, 0 for the default.
+// A DeltaInput holds the changes since the fold. MemoryBudget is the number of tokens that memories may take in the
+// baseline. 0 means the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
 	Updates      []chronicle.MemoryChange
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories holds the memories stored or restored since the fold that the baseline does not show.
+	// Memories holds the memories that were stored or restored since the fold and that the baseline does not show.
 	Memories []chronicle.Memory
 
 	// Promises are the project's open and closed promises. Session is the id of this session.
@@ -30,8 +31,8 @@ type DeltaInput struct {
 
 	MemoryBudget int
 
-	// FoldedAt is the time of the fold in Unix milliseconds. The time of the pass would be wrong here, because each
-	// pass must render the same delta.
+	// FoldedAt is the time of the fold in Unix milliseconds. It replaces the time of the pass, because all passes must
+	// render the same delta.
 	FoldedAt int64
 	// CountText returns the number of tokens in a text.
 	CountText func(string) int

@@ -1,7 +1,8 @@
 package history
 
-// A Throttle limits the cost of runs that give no compartment (docs/history.md). It counts passes: with a quota for ten
-// minutes, the historian would stop while the window fills. A compartment by a model resets the throttle.
+// A Throttle limits the cost of runs that produce no compartment (docs/history.md). Its limits count passes and not
+// minutes: a quota per ten minutes could stop the historian while a busy session fills the window. Once a model has
+// written a compartment, the throttle starts again from zero.
 type Throttle struct {
 	// Runs counts the runs since the last reset. Tokens is the number of tokens that the models have read in these
 	// runs. Money is the price of these tokens, in the unit of Demand.Price.
@@ -9,7 +10,8 @@ type Throttle struct {
 	Money        float64
 	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress.
+	// Waited counts the passes since the last run on which the trigger wanted a run, but none began and none was in
+	// progress. A new compartment resets it, too.
 	Waited int
 	// Bouts counts how often the throttle has forgotten failed runs since the last reset.
 	Bouts int
@@ -50,8 +52,8 @@ const (
 	maxBackoff = 8
 	// maxWaited is the number of passes that messages may wait for a summary before the status shows a fault.
 	maxWaited = 6
-	// After this number of passes, the throttle forgets failed runs. A failed model is then asked again even if usage
-	// stays below the low mark. The number doubles each time, at most maxBouts times.
+	// The throttle forgets failed runs after `forgotten` passes, so that a failed model is asked again even if usage
+	// stays below the low mark. Each time it forgets, this number doubles, but at most maxBouts times.
 	forgotten = 50
 	maxBouts  = 4
 )
@@ -85,9 +87,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns the tokens that models may still read without a result. isSpent means that the limit of tokens or money
-// is reached. After a single failed run, isSpent is false, because the second run reads half of the chunk and may
-// succeed.
+// left returns how many more tokens models may read before one of their runs must succeed. isSpent means that the
+// allowance of tokens or money is used up. A single failed run never sets isSpent: the second run reads only half of
+// the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
@@ -127,7 +129,8 @@ func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle 
 	return t
 }
 
-// Published records a new compartment. An extractive one does not show that a model works, so failed runs still count.
+// Published records a new compartment. An extractive compartment does not prove that a model works, so it does not
+// reset the failed runs.
 func (t Throttle) Published(w Way) Throttle {
 	if w == ByModel {
 		return Throttle{}
@@ -136,7 +139,7 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// allowance returns how many tokens the historian may read without a result.
+// allowance returns how many tokens the historian's models may read while their runs fail.
 func allowance(usage float64, runCap, room int) int {
 	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
 	switch {

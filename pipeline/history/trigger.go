@@ -10,7 +10,7 @@ const (
 	RunForCommits TriggerReason = "commit-clusters"
 	// RunForSize: the messages since the last compartment have much text.
 	RunForSize TriggerReason = "tail-size"
-	// RunForRent: the rent for the messages before the tail has reached the price of a run that summarises them.
+	// RunForRent: sending the messages before the tail again and again has cost as much as a run that summarises them.
 	RunForRent TriggerReason = "rent"
 	// RunForHeadroom: usage is near the execute threshold, and drops will not help enough.
 	RunForHeadroom TriggerReason = "projected-headroom"
@@ -40,7 +40,7 @@ type TriggerFacts struct {
 	IsRunning bool
 	// Waiting describes the drops that wait for the next bust.
 	Waiting WaitingDrops
-	// MinClusters is the number of commit clusters for which a run begins. If it is 0, no run begins for commits.
+	// A run begins when there are MinClusters commit clusters. If MinClusters is 0, commits never begin a run.
 	MinClusters int
 	// Pays reports whether the rent of the messages before the tail has reached the price of a run that reads this many
 	// tokens. If Pays is nil, no run begins for rent.
@@ -49,9 +49,9 @@ type TriggerFacts struct {
 	Count func(string) int
 }
 
-// WaitingDrops says how much of the prompt the next bust removes without a run, in tokens.
+// WaitingDrops says how much of the prompt the next bust removes even if no run begins.
 type WaitingDrops struct {
-	// Active is the size of the prompt. Going is the size of the part that the next bust removes.
+	// Active is the size of the prompt in tokens. Going is the size of the part that the next bust removes.
 	Active, Going int
 }
 
@@ -123,8 +123,9 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides by the size of the condensed text, because large files add little to a summary. It reads more text than
-// one run may read: in a small window, a run may read less than the size at which a run begins.
+// weigh decides whether a run begins by the size of the condensed text. Raw sizes would mislead, because large files
+// add little to a summary. weigh reads more text than one run reads, because in a small window a run may read less text
+// than is needed to begin one.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

@@ -66,7 +66,8 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// A drop by the model begins a new cycle of reminders.
+// Within a cycle, reminders only become more urgent. A drop by the model begins a new cycle, but the model never drops
+// anything here.
 func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")

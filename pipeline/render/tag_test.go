@@ -55,8 +55,8 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// An answer loses the tags at its start that the session has given. The rest of a text is sent unchanged after its own
-// tag.
+// The host cuts tags from the start of an answer if the session has given them, because the model has imitated them. In
+// any other text, the host adds the text's own tag and sends the rest unchanged.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -31,10 +31,11 @@ type Rendered struct{ Raw, Wire WireMessage }
 // Position says whether the checked messages include the first and the last message of the wire.
 type Position struct {
 	First, Last bool
-	// Continues means that the provider joins the newest message with the answer before it, also in the raw array.
+	// Continues means that the provider joins the newest message with the answer before it, and that it would do so
+	// with the raw array, too.
 	Continues bool
-	// Binds means that the model binds its thinking. It accepts a step without thinking, so RuleThinking does not
-	// apply.
+	// Binds means that the model binds its thinking. Such a model accepts a step without thinking, so RuleThinking does
+	// not apply.
 	Binds bool
 }
 
@@ -100,8 +101,9 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 	return Violation{}, false
 }
 
-// atEnd removes the message from a violation of a rule about the first or last message. If the raw array breaks such a
-// rule, the wire breaks it, too, but perhaps with another message.
+// atEnd removes the message from a violation of a rule about the first or last message. Otherwise, the same violation
+// of the raw array and of the wire might name different messages, and the host would get the blame for the harness's
+// mistake.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""

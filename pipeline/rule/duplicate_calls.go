@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// DuplicateCalls drops all but the newest of identical calls, because only its result is certainly up to date. It looks
-// only at calls that change nothing (Facts.Call). It ignores a call that failed or has no result.
+// DuplicateCalls drops all but the newest of several identical calls, because only the newest result is certainly up to
+// date. It looks only at calls that change nothing (Facts.Call). It ignores a call that failed or has no result.
 func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 	if !k.Deduplicate {
 		return nil

@@ -41,7 +41,7 @@ func TestOldText(t *testing.T) {
 		t.Errorf("smaller than the least: %s", got)
 	}
 
-	// Files, tools, short texts and dropped texts are ignored when the texts are counted.
+	// The rule counts texts. It must ignore files, tools, short texts and dropped texts.
 	mixed := conversation(
 		user(text(99), file(), text(100)), assistant(call("read", 500), text(100).edited(frozen.Drop)),
 		user(text(100), text(100)), assistant(text(100)), user(text(100)), user(text(1)),

@@ -95,8 +95,9 @@ func endsIn(suffix string) func(string) bool {
 
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
-// Bug J10: the newest step had no thinking, and all its calls were removed after the user had answered. An older step,
-// whose thinking was removed with one of its calls, became the last step with calls. Claude refuses such a request.
+// Bug J10: the newest step had no thinking, and all its calls were removed after the user had answered. An older step
+// then became the last step with calls. Its thinking had been removed together with one of its calls. Claude refuses a
+// request whose last step with calls lacks its thinking.
 func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
 	a, b := call("read", 100), call("grep", 100)
 	for name, c := range map[string]struct {

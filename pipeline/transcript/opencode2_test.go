@@ -91,8 +91,8 @@ func TestOpenCode2Results(t *testing.T) {
 }
 
 func TestOpenCode2Messages(t *testing.T) {
-	// The harness makes the key of this message from the message before. So a fork has another key, but the same
-	// content.
+	// The harness derives the key of this message from the key of the message before it. In a fork, the message has a
+	// different key but the same content. So the part must hold the message without its key.
 	other := func(raw string) []transcript.Part {
 		_, message, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"message":`)
 		return []transcript.Part{{Path: "/message", Raw: json.Value(message)}}

@@ -124,9 +124,10 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 	return msg
 }
 
-// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each into an element, for
-// example `<file name="/a.go">`. It does not escape the content, so a file may contain an end tag. Only the last end
-// tag certainly ends the files and skills. Piped input comes before files.
+// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts each of them into an element,
+// for example `<file name="/a.go">`. Pi does not escape the content, so a file may itself contain an end tag, and only
+// the last end tag certainly ends the files and skills. Text that was piped into Pi comes before the files, so it is
+// included in the length.
 func attachedTo(prompt string) (length int) {
 	if end := strings.LastIndex(prompt, "</file>\n"); end > 0 && strings.Contains(prompt[:end], `<file name="`) {
 		length = end + len("</file>\n")
@@ -145,8 +146,8 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi does not send a failed answer, but would send the results of its calls, which the provider would refuse. So
-	// the shim does not send these results either.
+	// Pi does not send a failed answer. Pi would still send the results of its calls, but the provider refuses results
+	// without their calls. So the shim leaves these results out, too.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)
@@ -262,8 +263,8 @@ func decodePiResults(raws []json.Value) (results []toolResult, last int64) {
 	return results, last
 }
 
-// exitOfPi returns the exit status of a command. Pi stores the status of a failed command only at the end of its
-// output: "Command exited with code 2". Without this text, the command was stopped.
+// exitOfPi returns the exit status of a command. Pi stores the status of a failed command only in the last line of its
+// output: "Command exited with code 2". If a failed command has no such line, it was stopped before it could exit.
 func exitOfPi(p *Part) (exited bool, status int) {
 	if !p.IsError {
 		return true, 0

@@ -34,7 +34,7 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		if got := filepath.Dir(e.String()); got != want {
 			t.Errorf("socket in %s, want %s", got, want)
 		}
-		// Where a file has the directory's name, not even root can create the directory.
+		// A file with the directory's name keeps everybody from creating the directory, even root.
 		if err := os.Remove(want); err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The client sends nothing to another user's host. The test cannot run a host of another user, so it gives the client
-// another user id.
+// The client must send nothing to another user's host. The test cannot run a host as another user, so it makes the
+// client believe that its own user has a different id.
 func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -35,8 +35,8 @@ func TestClientChecksTheUserOfTheHost(t *testing.T) {
 	}
 }
 
-// squat listens on TCP like a program that got the port of a dead host, whose token file still exists. received gets
-// everything that the first connection sends.
+// squat plays a foreign program that listens on the TCP port of a dead host while that host's token file still exists.
+// The channel gets everything that the first connection sends.
 func (p *place) squat() (received <-chan []byte) {
 	p.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

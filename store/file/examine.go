@@ -82,8 +82,8 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly runs the function read with a connection that cannot write to the database at path. A host may own the
-// database. If ctx ends, the wait for another program's lock ends, too.
+// ReadOnly calls the function `read` with a connection that cannot write to the database at path. It works while a host
+// owns the database. If ctx ends, ReadOnly stops waiting for another program's lock.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }

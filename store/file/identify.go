@@ -10,8 +10,9 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has, or 0 if no released schema has exactly these
-// tables. If versions differ only in rows, the header (stored) decides. versionOf creates each released schema in
+// versionOf finds out which version of the schema a database really has, by comparing its tables with those of each
+// released schema. If no schema has the same tables, versionOf returns 0. Some versions have the same tables and differ
+// only in rows. For these, the version in the header (stored) decides. versionOf creates each released schema in
 // memory, which takes time, so it is called only if the header cannot be right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)

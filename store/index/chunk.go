@@ -15,7 +15,8 @@ const (
 	// Rule says what the user wants always or never.
 	Rule     Kind = "rule"
 	Decision Kind = "decision"
-	// Commit is the message of a commit. Its session has the harness "git", and the project's identity as its id.
+	// Commit is the message of a commit. It is stored as a part of a session whose harness is "git" and whose id is the
+	// project's identity.
 	Commit Kind = "commit"
 	// Read and Write are files that a tool has read or changed.
 	Read  Kind = "read"
@@ -39,7 +40,8 @@ type Chunk struct {
 	// Status is the exit status of a command, or nil.
 	Status *int
 	Text   string
-	// Context is a part of the message before the chunk. Searches also find the chunk by the words in Context.
+	// Context is text from around the chunk, for example the prompt before an answer. A search for words of Context
+	// also finds the chunk.
 	Context string
 }
 

@@ -207,8 +207,9 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	}
 }
 
-// Fixed bug: after an undo of a run, the memories of a later run stayed. The undo of the later run then brought back
-// the archived memories.
+// Fixed bug: the user undid a run of the dreamer although a later run had built on its result. The memories of the
+// later run stayed, and when the later run was undone, too, archived memories came back. Now, the first undo is refused
+// until the later run is undone.
 func TestRunIsUndoneAfterTheRunsThatBuiltOnIt(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	edit := func(change func(*memories.Editor) error) error {

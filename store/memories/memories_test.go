@@ -358,7 +358,8 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 }
 
-// A directory can become a repository, and an older release stored rows under the directory itself.
+// A directory can become a repository after a project has stored rows under the directory's identity. An older release
+// also stored rows under the directory's path itself. The project must get both.
 func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	const former = "dir:0123456789ab"
 	for _, before := range []string{former, directory} {

@@ -27,8 +27,8 @@ func readNote(s *sqlite3.Stmt) chronicle.Note {
 	}
 }
 
-// Notes returns the notes of a session, and the notes with a condition and the promises of its project, newest first.
-// If all is true, it includes closed notes.
+// Notes returns the notes of a session and the notes of its project: those with a condition, and the promises. The
+// newest come first. If all is true, it also returns closed notes.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
 		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
@@ -87,7 +87,8 @@ func (e *Editor) insertNote(n chronicle.Note) (chronicle.Note, error) {
 	return n, err
 }
 
-// checkWritten also refuses a wrong condition, because the model can correct it.
+// checkWritten checks a note that a model writes. Unlike checkNote, it also refuses a wrong condition, because the
+// model can correct its mistake.
 func checkWritten(n *chronicle.Note) error {
 	err := checkNote(n, maxContent)
 	if err == nil {

@@ -21,8 +21,8 @@ type Waiting struct {
 	Seen string
 }
 
-// A Tested is the result of one test of a Waiting. If the condition is true, Reason says why. If not, Reason is "", and
-// the next test gets Seen.
+// A Tested is the result of testing a Waiting once. If the condition is true, Reason says why. If not, Reason is "",
+// and Seen is stored for the next test.
 type Tested struct {
 	Waiting
 	Reason string

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// By this provider in a summary, the host recognises its own markers, even in a copy of a session.
+// Provider is the provider named in the summary of each marker. The host recognises its own markers by this name, even
+// in a copy of a session.
 const Provider = "magicctx"
 
 // Placeholder is the text of a marker's summary. The text is constant, so that a marker that is set again has the same
@@ -46,8 +47,8 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the user's newest prompt up to the message with the id through. In the same
-// transaction, it removes the session's earlier marker. docs/markers.md lists the rows.
+// Mark sets the marker of a session at a prompt of the user: the newest prompt that is not newer than the message with
+// the id `through`. In the same transaction, Mark removes the session's earlier marker. docs/markers.md lists the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -81,7 +82,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write runs the function do in one transaction on a database that exists.
+// write calls the function `do` in one transaction. It fails if the database does not exist.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
@@ -230,9 +231,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// An id in OpenCode's form is for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal digits are the low 48
-// bits of ms · 4,096 + counter. The 14 letters come from the place of the marker, so that a marker that is set twice
-// has the same ids.
+// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal digits are the low
+// 48 bits of ms · 4,096 + counter. The 14 letters are computed from the place of the marker, so that setting the same
+// marker twice gives the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))

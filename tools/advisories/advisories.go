@@ -36,7 +36,7 @@ func weaknesses(text string) (all []Weakness, err error) {
 	return all, nil
 }
 
-// of returns one line for each weakness of a module. versions maps modules to their versions.
+// of(versions, all) returns one line for each weakness of a module. versions maps modules to their versions.
 func of(versions map[string]string, all []Weakness) (found []string) {
 	for _, w := range all {
 		version, isUsed := versions[w.Module]

@@ -26,8 +26,8 @@ const most = 4
 /**
  * Returns a copy of the request with a cache breakpoint on the head's second message, the acknowledgement. If the delta
  * or the tail changes later, the provider can still read the baseline from its cache. Providers refuse a longer cache
- * life after a shorter one, so the breakpoint gets the life of Pi's breakpoint before it. If the request does not begin
- * with the head, has no breakpoint of Pi, or has `most` breakpoints, the result is undefined.
+ * life after a shorter one, so the new breakpoint gets the life of a breakpoint of Pi. Returns undefined if the request
+ * does not begin with the head, has no breakpoint of Pi, or already has `most` breakpoints.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

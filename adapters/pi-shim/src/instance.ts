@@ -27,9 +27,12 @@ export class Instance extends PluginInstance {
   protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
   /** Undefined between two sessions. */
   open: Open | undefined
-  /** Sessions whose last request may not have reached the provider, because Pi makes a pass even after an abort. */
+  /**
+   * Sessions whose last request may not have reached the provider. This can happen because Pi makes a pass even after
+   * the user has aborted the request.
+   */
   readonly unsent = new Set<string>()
-  /** Sessions for which the shim has made a compaction after a refusal, and which have no good answer since then. */
+  /** Sessions that the shim has compacted after a refusal, and that have had no good answer since. */
   readonly recovering = new Set<string>()
   /** Whether the user knows why Pi does not compact by itself. */
   hasExplainedCompaction = false

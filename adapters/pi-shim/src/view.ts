@@ -7,8 +7,8 @@ const steps: Record<string, number> = { k: -1, "\x1b[A": -1, "\x1bOA": -1, j: 1,
 const closing = ["\x1b", "q", "\r", "\n", "\x03"]
 
 /**
- * Shows the host's status over the whole screen. The host writes it for the terminal's width, and again after each call
- * of the function that `follow` gets. If this Pi has no terminal, the result is false.
+ * Shows the host's status over the whole screen. The host writes the status for the terminal's width. `follow` gets a
+ * function that asks the host for the status again. Returns false if this Pi has no terminal.
  */
 export async function showView(ui: UI, ask: (columns: number) => Promise<SessionStatus>, follow: (refresh?: () => void) => void): Promise<boolean> {
   let isDrawn = false

@@ -36,10 +36,13 @@ export class FakePi {
   readonly notices: string[] = []
   readonly statuses: Array<string | undefined> = []
   readonly banners: Array<string[] | undefined> = []
-  /** The component that an extension shows over the whole screen, and the number of its requests to be drawn. */
+  /**
+   * The component that an extension shows over the whole screen. `draws` counts how often the extension has asked to
+   * draw it again.
+   */
   view: Component | undefined
   draws = 0
-  /** The dialogs so far, and the user's answers to the next dialogs. */
+  /** `dialogs` has all dialogs so far. `choices` has the user's answers to the next dialogs. */
   readonly dialogs: string[][] = []
   choices: string[] = []
   rows = 5
@@ -64,7 +67,7 @@ export class FakePi {
     this.session = session
   }
 
-  /** Calls the extension's factory. As in Pi, the contexts of an earlier call throw from now on. */
+  /** Calls the extension's factory. From now on, contexts from an earlier call throw errors, as they do in Pi. */
   load(): void {
     this.stale.isStale = true
     this.stale = { isStale: false }

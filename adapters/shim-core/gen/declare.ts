@@ -1,6 +1,7 @@
 /**
- * A projection lists the members of a harness's message that the shim sends to the host. generate.ts makes two
- * functions from it, which copy and compare these members. So the comparison covers exactly the sent members.
+ * A projection lists the members of a harness's message that the shim sends to the host. From a projection, generate.ts
+ * makes a function that copies these members and a function that compares them. So a comparison covers exactly the
+ * members that are sent.
  */
 export type Projection =
   | { readonly kind: "all" }

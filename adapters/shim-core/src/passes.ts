@@ -18,18 +18,21 @@ export interface PassOf {
   session: string
   directory: string
   parent?: string
-  /** If the harness reports that this session is a copy, the session from which it was copied. */
+  /** The session from which this one was copied, if the harness reports that it is a copy. */
   original?: string
   /** The model of the request, if the messages of the harness do not name it. */
   model?: Model
 }
 
-/** How a pass has changed the messages: by the host's answer, by parts of earlier answers that still fit, or not. */
+/**
+ * Where a pass's changes come from: from the host's answer ("applied"), or from the parts of earlier answers that still
+ * fit ("reapplied"). A pass may also leave the messages unchanged.
+ */
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * For this many sessions, the last array stays in memory. Arrays are large, so all other sessions have only digests of
- * it, and their next pass is a resync.
+ * Only the `rememberedArrays` sessions that were used last keep their last array in memory, because arrays are large.
+ * All other sessions keep only digests of it, so their next pass is a resync.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256
@@ -39,15 +42,17 @@ interface SessionState {
   applier: MutationApplier
   generation: number
   last: Promise<unknown>
-  /** If the last request was sent with the host's wire, the token of that wire. */
+  /**
+   * The token of the wire with which the last request was sent, or undefined if that wire did not come from the host.
+   */
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
   /** True if the host may have changed the system prompt since its last answer, for example in a hard pass. */
   isSystemOld: boolean
   /**
-   * By message id: the line that the user typed, if the harness has replaced the line with a command's template. Each
-   * line is removed when the host has it.
+   * The lines that the user typed and that the harness has replaced with a command's template, by message id. A line is
+   * removed once the host has received it.
    */
   typed: Map<string, string>
 }
@@ -76,7 +81,7 @@ export class Passes {
   readonly #log: Log
   readonly #observe: (failure: Error | undefined) => void
 
-  /** observe is called after every pass, with the pass's failure or with undefined. */
+  /** observe is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.#host = host
     this.#format = format
@@ -92,7 +97,7 @@ export class Passes {
     return pass
   }
 
-  /** Changes messages by the last good mutation, as a failed pass does, but without asking the host. */
+  /** Applies the last good mutation to the messages without asking the host. A failed pass does the same. */
   async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.#state(session)
     await state.last
@@ -101,8 +106,8 @@ export class Passes {
   }
 
   /**
-   * Changes the messages of a request outside the session's conversation by the last good mutation. For example, such a
-   * request keeps the cached prefix alive. The session's state does not change.
+   * Applies the last good mutation to a request that does not belong to the session's conversation, for example a
+   * request that only keeps the cached prefix alive. The session's state does not change.
    */
   async repeat(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.#sessions.get(session)
@@ -110,7 +115,10 @@ export class Passes {
     return state ? this.#reapply(state, messages).outcome : "unchanged"
   }
 
-  /** Notes the line that the user typed, for a message whose text the harness has made from a command's template. */
+  /**
+   * Remembers the line that the user typed for a message, because the harness has replaced the line with a command's
+   * template.
+   */
   typed(session: string, message: string, line: string): void {
     this.#state(session).typed.set(message, line)
   }
@@ -121,7 +129,7 @@ export class Passes {
     if (state) state.sent = undefined
   }
 
-  /** Records with which system prompt the request of the session's last pass is sent. */
+  /** Records which system prompt the request of the session's last pass contains. */
   leavesWith(system: SystemPrompt, session: string): void {
     const state = this.#sessions.get(session)
     if (!state) return
@@ -129,7 +137,10 @@ export class Passes {
     else if (system === "bare" || state.isSystemOld) state.sent = undefined
   }
 
-  /** If the session's last request was sent with the host's wire, the token of that wire. */
+  /**
+   * The token of the wire with which the session's last request was sent, or undefined if that wire did not come from
+   * the host.
+   */
   sent(session: string): string | undefined {
     return this.#sessions.get(session)?.sent
   }
@@ -200,7 +211,8 @@ export class Passes {
     const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
     const [answer, draft] = await Promise.all([this.#ask(encoder, guess, messages, params, limits), check()])
     if (draft || answer.delta !== guess) return { ...answer, draft }
-    // The guess was wrong, so the host has a wrong array now. A second request sends the difference to the real array.
+    // The guess was wrong, so the host has stored a wrong array. A second request corrects it: it sends the difference
+    // to the real array.
     applier.learn(messages, answer.mutation)
     encoder.confirm(guess, answer.mutation.revision)
     return this.#ask(encoder, encoder.encode(messages), messages, params, limits)

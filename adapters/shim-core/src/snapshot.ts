@@ -1,6 +1,6 @@
 /**
- * Returns a form of a JSON value with which later values are compared, for example a digest of a long text. The form
- * makes comparisons fast, because they are most of the cost of a pass in the harness.
+ * Returns a snapshot of a JSON value, with which later values are compared. For example, the snapshot of a long text is
+ * a digest. Snapshots make these comparisons fast, because comparisons are most of the cost of a pass in the harness.
  */
 export function snapshot(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value
@@ -29,9 +29,9 @@ function areSame(was: unknown[], values: object): boolean {
 }
 
 /**
- * The snapshot of an object, as a list of names and a list of values. If it were an object, each comparison would look
- * up members by name, which is often slow: the comparison of a session took twice as long in about half of all
- * processes (Bun 1.3).
+ * The snapshot of an object: a list of its names and a list of its values. It is not an object, because each comparison
+ * would then look up members by name, which is often slow: in about half of all processes (Bun 1.3), the comparison of
+ * a session took twice as long.
  */
 export class ObjectSnapshot {
   private readonly names: string[] = []
@@ -60,9 +60,10 @@ export class ObjectSnapshot {
 }
 
 /**
- * XXH3 with 64 bits. A comparison of two strings reads both from memory. A digest reads only the new string, and the
- * process needs no second copy of every tool output. Only Bun has a hash that is faster than a comparison. No JSON
- * value is a bigint, so a digest is never mistaken for a value.
+ * The hash function XXH3 with 64 bits, or undefined outside Bun, because only Bun has a hash that is faster than a
+ * comparison. A comparison of two strings reads both of them from memory. A digest reads only the new string, and the
+ * process does not have to keep a second copy of every tool output. No JSON value is a bigint, so a digest is never
+ * mistaken for a value.
  */
 const digest = (globalThis as { Bun?: { hash: { xxHash3(text: string): bigint } } }).Bun?.hash.xxHash3
 

@@ -15,7 +15,7 @@ import (
 )
 
 type Options struct {
-	// Until ctx ends, Follow calls tell with each report about the host.
+	// Follow calls the function `tell` with each report about the host, until ctx ends.
 	Follow func(ctx context.Context, tell func(observer.News))
 	Dir    string
 	// The screen asks the terminal for its size.
@@ -28,7 +28,7 @@ func (o Options) live() view.Live {
 	return view.Live{Away: "looking for the host", AwaySince: o.Page.Now, Color: o.Page.Color, ASCII: o.Page.ASCII, Program: o.Page.Program, Choice: o.Choice}
 }
 
-// One frame per second costs about 0.03 % of a core, even if nothing has changed.
+// A rate of one frame per second costs about 0.03 % of a core even if nothing changes, so six are cheap.
 const framesPerSecond = 6
 
 // Screen shows the host on the terminal out until ctx ends or the user quits. If in is nil, it reads no keys.

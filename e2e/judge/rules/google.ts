@@ -37,13 +37,13 @@ const partsAreThere: Rule = (body) => contents(body).flatMap((c, i) => (c.parts.
 const textIsNotBlank: Rule = (body) =>
   contents(body).flatMap((c, i) => c.parts.flatMap((p, j) => (p.text !== undefined && p.text === "" ? [{ where: `${at(i)}.parts[${j}]`, detail: `an empty text of the ${c.role}`, key: c.role }] : [])))
 
-/** A message with calls must follow a message of the user or of responses. */
+/** Calls may only be in a message that follows a message of the user or a message with responses. */
 const callsFollowUser: Rule = (body) => {
   const all = contents(body)
   return all.flatMap((c, i) => (calls(c).length > 0 && all[i - 1]?.role !== "user" ? [{ where: at(i), detail: `a call (${named(c)}) after ${all[i - 1] ? "a turn of the model" : "nothing"}` }] : []))
 }
 
-/** Directly after calls, there must be the same number of responses with the same names. */
+/** The message after calls must contain one response for each call, with the same names. */
 const callsHaveResponses: Rule = (body) => {
   const all = contents(body)
   return all.flatMap((c, i): Finding[] => {

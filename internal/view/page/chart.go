@@ -11,9 +11,11 @@ import (
 const (
 	// A curve has at most this number of steps, because even the widest page cannot show more.
 	maxColumns = 400
-	// At least minPasses columns are drawn, so that the bars of a very short session are not wide.
+	// A chart has room for at least minPasses columns. Otherwise, the few bars of a very short session would be very
+	// wide.
 	minPasses = 12
-	// The curves are drawn with this height. The browser then stretches the curves to the plot, but not the text.
+	// The curves are drawn with this height. The browser then stretches the curves to the size of the plot, but keeps
+	// the size of the text.
 	curveHeight = 1000
 )
 
@@ -24,7 +26,7 @@ type series struct {
 	of    func(*replay.Pass) int
 }
 
-// The parts are in the order from the bottom of the plot to its top.
+// Each list begins with the series at the bottom of the plot.
 var (
 	contextSeries = []series{
 		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
@@ -80,8 +82,9 @@ func columnsOf(passes int) columns {
 
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. Each curve is a sum of series. The curve at the back is the sum of
-// all, so that no gap shows between two series. pick computes the value of a column from its passes.
+// stack draws the series on top of each other, so each curve is the sum of a series and all series below it. The curve
+// at the back is the sum of all series, so that no gaps show between them. pick computes the value of a column from the
+// passes of this column.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -124,7 +127,7 @@ func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	return float64(n)
 }
 
-// average returns the mean of a column's passes, so that the area below the curve still shows the bill.
+// average returns the mean of a column's passes. With a mean, the area below the curve stays proportional to the bill.
 func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {
@@ -211,7 +214,7 @@ func passMarks(passes []*replay.Pass, c columns) []mark {
 	return marks
 }
 
-// A trace may contain any number. If the top of an axis is above mostTop, the axis has no marks.
+// A trace may contain absurdly large numbers. If the top of an axis is above mostTop, the axis gets no marks.
 const mostTop = 1e15
 
 // roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.

@@ -24,7 +24,7 @@ class Chart {
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
-  /** A trace may hold many sessions, so the data is read when the session is first shown. */
+  /** A trace may hold many sessions, so the data of a session is parsed only when the session is first shown. */
   show() {
     if (this.data) return
     this.data = JSON.parse(this.source.textContent)
@@ -81,7 +81,7 @@ class Chart {
     return this.nearBust(event, passes, (this.data.width / plot.width) * 7) ?? Math.floor(passes)
   }
 
-  /** In the lane of the busts the pointer selects the nearest bust, however narrow a pass is. */
+  /** In the lane of the busts, the pointer selects the nearest bust, even if a pass is very narrow. */
   nearBust(event, passes, reach) {
     const lane = this.stage.querySelector(".lane")?.getBoundingClientRect()
     if (!lane || event.clientY < lane.top || event.clientY > lane.bottom) return undefined

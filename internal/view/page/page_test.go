@@ -53,7 +53,7 @@ func TestPageEscapesTheTextsOfTheTrace(t *testing.T) {
 			t.Errorf("the page has %q", raw)
 		}
 	}
-	// One script is the page's own, and two hold the data of two sessions.
+	// The page has three scripts: its own, and one with the data of each of the two sessions.
 	if n := strings.Count(got, "</script"); n != 3 {
 		t.Errorf("%d scripts end, want 3", n)
 	}
@@ -256,7 +256,7 @@ func TestPageOpensWithTheSentence(t *testing.T) {
 	}
 }
 
-// The unmodified session is drawn up to its largest prompt, however small the window.
+// The unmodified session is drawn up to its largest prompt, even if the window is much smaller.
 func TestUnmodifiedSessionIsDrawnInFull(t *testing.T) {
 	var passes []*replay.Pass
 	for i := range 20 {
@@ -284,7 +284,7 @@ func TestCostsAddUp(t *testing.T) {
 		passes = append(passes, p)
 	}
 	v := newPageView(summaryOf(passes...), Options{}).Sessions[0]
-	// $10 in a plot that ends at $10.80 stand at 1 - 10/10.8 = 0.074, and $2 at 0.815.
+	// In a plot that ends at $10.80, $10 is at the height 1 - 10/10.8 = 0.074, and $2 is at 0.815.
 	if !strings.HasSuffix(v.PlainCosts, "V74H20") || !strings.Contains(v.Costs.Curves[0].Path, "V815H20") {
 		t.Errorf("unmodified %s, magicctx %s", v.PlainCosts, v.Costs.Curves[0].Path)
 	}

@@ -70,7 +70,7 @@ export interface PromptBody {
   agent?: string
   /** OpenCode adds this text after the agent's prompt. */
   system?: string
-  /** Rules for the tools of the session, by name or "*". */
+  /** Says for each tool whether the session may use it, by the tool's name. "*" means all tools. */
   tools?: Record<string, boolean>
   model?: { providerID: string; modelID: string }
   variant?: string
@@ -145,7 +145,7 @@ export interface Screen {
   readonly ui: {
     toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
     readonly dialog: {
-      /** Replaces the present dialog with the element that `render` returns. `closed` runs when the element is gone. */
+      /** Replaces the open dialog with the element that `render` returns. `closed` runs once this element is gone. */
       replace(render: () => unknown, closed?: () => void): void
       clear(): void
       setSize(size: "medium" | "large"): void
@@ -170,7 +170,10 @@ interface SlotProps {
   readonly session_id: string
 }
 
-/** A command of the palette. The half in the server has already registered the slash name, for example /ctx-status. */
+/**
+ * A command of the palette. The plugin's half in the server has already registered its slash name, for example
+ * /ctx-status.
+ */
 export interface PaletteCommand {
   readonly namespace: "palette"
   readonly name: string

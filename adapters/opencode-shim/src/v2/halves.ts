@@ -56,7 +56,10 @@ const panel = growing(
 
 const page = growing({ text, choices: list(growing({ label: text, command: text })) })
 
-/** The calls and the event between both halves. The event names the session with news; an empty name means all. */
+/**
+ * The calls and the event between the plugin's half in the terminal and its half in the server. The event names the
+ * session that has news. An empty name means all sessions.
+ */
 export const definition = {
   id: "magicctx",
   methods: {

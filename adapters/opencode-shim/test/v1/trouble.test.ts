@@ -112,8 +112,8 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// A fixed bug: if the shim's message about its missing host was newer than a prompt, OpenCode called the model again,
-// with an array that ended in an answer.
+// A fixed bug: the shim stored a message about its missing host, and this message was newer than the user's prompt.
+// OpenCode then called the model again, with an array that ended in an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])

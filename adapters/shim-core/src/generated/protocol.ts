@@ -186,15 +186,15 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the cost of content that a bust could have removed: its cost since
-   * the last bust, and its expected cost until the next lump. Cost and Rent are in tokens read from the
-   * cache.
+   * cost is the price of the bust. Rent is the price of not having busted: the price of sending the removable
+   * content since the last bust, plus the price that is expected until the next lump. The unit of both is the
+   * price of reading one token from the cache.
    */
   cost?: number
   rent?: number
 }
 
-/** CacheLifeSource is the source of the estimated life of an unused prefix. */
+/** CacheLifeSource says where the estimated life of an unused prefix comes from. */
 export type CacheLifeSource = "route" | "config" | "read" | "missed" | "harness"
 
 /** CancelParams are the parameters of a notification that withdraws a request of the same connection. */
@@ -210,8 +210,9 @@ export interface Carried {
   /** tokens is the size of the content. */
   tokens: number
   /**
-   * paid is the cost of the content in all requests since the last bust, and Price the cost of the bust. Both
-   * are in tokens read from the cache. Cost is Paid in $. Cost is absent if the model has no price.
+   * paid is the price of the content in all requests since the last bust, and Price is the price of the bust.
+   * The unit of both is the price of reading one token from the cache. Cost is Paid in $. It is absent if the
+   * model has no price.
    */
   paid: number
   price: number
@@ -336,7 +337,7 @@ export interface DroppedUnit {
    */
   about?: string
   tokens: number
-  /** partly means that the call without its result is still sent. */
+  /** partly means that only the result was dropped: the call itself is still sent. */
   partly?: boolean
   /**
    * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass. If the
@@ -355,7 +356,9 @@ export interface DroppedUnit {
 /** EmbeddingStatus says how many texts of the index have vectors. */
 export interface EmbeddingStatus {
   model?: string
-  /** texts counts the texts that have vectors of this model, and Waiting those that will get vectors. */
+  /**
+   * texts counts the texts that have vectors of this model. Waiting counts the texts that will get vectors.
+   */
   texts: number
   waiting?: number
   /** problem is the reason why there are no vectors. */
@@ -613,8 +616,8 @@ export interface KeepResult {
 }
 
 /**
- * KeptUnit is a piece of the conversation that the user keeps: no rule and no ctx_reduce removes it. It is
- * removed only if a summary replaces its message, or if the prompt would not fit with it.
+ * KeptUnit is a piece of the conversation that the user keeps: neither a rule nor ctx_reduce removes it. It
+ * is removed only if a summary replaces its message, or if the prompt would not fit with it.
  */
 export interface KeptUnit {
   tag: number
@@ -635,12 +638,14 @@ export interface LastBust {
   pass: number
   at: number
   /**
-   * cause is the reason for the bust, for example "pressure". Words names the cause for a person, for example
-   * "getting full".
+   * cause is the reason for the bust, for example "pressure". Words expresses the cause in words for a
+   * person, for example "getting full".
    */
   cause: string
   words: string
-  /** If the bust removed nothing, for example because the harness has caused it, Removed and Resent are 0. */
+  /**
+   * removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
+   */
   removed?: number
   resent?: number
   /**
@@ -698,8 +703,8 @@ export interface NextBust {
    */
   waits?: boolean
   /**
-   * at is the prompt size from which a pass may bust: the high mark. Down is the lowest size to which the
-   * pass then reduces the prompt: the low mark.
+   * at is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does
+   * not shrink the prompt further than to this size.
    */
   at: number
   down: number
@@ -812,11 +817,14 @@ export interface PricedPass {
   price: BustPrice
 }
 
-/** Recalled counts lines that told the model what earlier messages know. */
+/**
+ * Recalled counts the lines that magicctx has added to the wire to remind the model of facts from earlier
+ * messages.
+ */
 export interface Recalled {
   lines: number
   /**
-   * acted counts the lines that the model followed: it read the message, or used a file or command that the
+   * acted counts the lines that the model acted on: it read the message, or used a file or command that the
    * line names.
    */
   acted: number
@@ -841,30 +849,30 @@ export interface Removal {
   reread?: number
 }
 
-/** Saving is an estimate of money, in $. docs/status.md says how it is made. */
+/** Saving estimates how much money magicctx has saved, in $. docs/status.md explains the estimate. */
 export interface Saving {
   /**
-   * money is the estimated difference to the same requests with nothing dropped. It is negative while a bust
-   * has not paid off yet.
+   * money is the estimated amount that dropping content has saved, compared to sending the same requests with
+   * nothing dropped. It is negative while a bust has not paid off yet.
    */
   money: number
   /** historian is the cost of the historian's runs. It is already subtracted from Money. */
   historian?: number
   /**
-   * early is the part of Money that comes from content removed before the prompt was large, because of the
-   * setting spending. The historian's cost is not subtracted from it.
+   * early is the part of Money that comes from content that the `spending` setting removed before the prompt
+   * was large. The historian's cost is not subtracted from it.
    */
   early?: number
   /**
-   * spent is the price of the prompts that the estimate covers, and of the historian's runs. Answers are left
-   * out.
+   * spent is the price of all prompts that the estimate covers, plus the price of the historian's runs. It
+   * does not include the price of answers.
    */
   spent?: number
   /** passes is the number of requests that the estimate covers. */
   passes: number
   /**
-   * unpricedSessions counts the sessions that a sum leaves out, because the harness names no price for their
-   * models.
+   * unpricedSessions counts the sessions that are missing from a sum over several sessions, because the
+   * harness names no price for their models.
    */
   unpricedSessions?: number
 }
@@ -875,16 +883,16 @@ export interface SessionExport {
   /** passes counts the session's passes so far. */
   passes: number
   /**
-   * tables hold the rows of the store: of the session, of its original if it is about to become a copy, and
-   * of all models.
+   * tables hold rows of the store: the rows of the session, the rows of all models and, if the session is
+   * about to become a copy, the rows of its original.
    */
   tables: ExportedTable[]
 }
 
 /**
- * SessionExportParams asks for all state of the host on which the answer to a session's next transform
- * depends. The recorder of a trace sends it before the session's first transform. The attachment of the frame
- * is the message array of that transform.
+ * SessionExportParams asks for all state of the host that influences the answer to a session's next
+ * transform. The recorder of a trace sends it before the session's first transform. The attachment of the
+ * frame is the message array of that transform.
  */
 export interface SessionExportParams {
   harness: Harness
@@ -934,16 +942,16 @@ export interface SessionStatus {
   /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
   contextTokens: number
   /**
-   * limitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time of the prompt
-   * that showed the limit, in Unix ms, or 0.
+   * limitSource says where ContextTokens comes from, for example "catalogue". If a prompt showed the limit,
+   * LimitAt is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
    */
   limitSource?: LimitSource
   limitAt?: number
   /** pressure is InputTokens / ContextTokens, or 0 if either is unknown. */
   pressure: number
   /**
-   * units counts the tagged units, Dropped the dropped ones, and Queued those with a drop that waits for the
-   * next bust.
+   * units is the number of tagged units. Dropped is how many of them are dropped, and Queued is how many have
+   * a drop that waits for the next bust.
    */
   units: number
   dropped: number
@@ -963,28 +971,28 @@ export interface SessionStatus {
   cacheHitRate?: number
   directory?: string
   parent?: string
-  /** threshold is the pressure from which a pass may bust, from 0 to 1. */
+  /** threshold is the pressure at which a pass may begin to bust, from 0 to 1. */
   threshold?: number
   /** lastPassBust says whether the last pass was a bust. */
   lastPassBust?: boolean
   /** bustCauses counts the busts in the journal by cause, most frequent first. */
   bustCauses?: CauseCount[]
   /**
-   * tokens splits the prompt by source. Its parts without Dropped add up to InputTokens, once the provider
-   * has reported that.
+   * tokens splits the prompt by source. Once the provider has reported InputTokens, all parts except Dropped
+   * add up to it.
    */
   tokens?: TokensBySource
   /**
-   * sizeTokens is the expected prompt size of the last pass before it decided. GoalTokens is the size that
-   * the pass wanted to get down to, or 0 if it had no such goal.
+   * sizeTokens is the prompt size that the last pass expected if it removed nothing. GoalTokens is the size
+   * to which the pass tried to shrink the prompt, or 0 if it had no goal.
    */
   sizeTokens?: number
   goalTokens?: number
   /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
   /**
-   * spending is the setting of the session's project. Carried is absent if nothing can be removed from the
-   * prompt.
+   * spending is the value of the project's `spending` setting. Carried is absent if nothing can be removed
+   * from the prompt.
    */
   spending?: string
   carried?: Carried
@@ -999,24 +1007,25 @@ export interface SessionStatus {
    */
   saved?: Saving
   /**
-   * recalled counts the lines that told the model what earlier messages know. It is absent if there were
-   * none.
+   * recalled counts the lines that reminded the model of facts from earlier messages. It is absent if there
+   * were none.
    */
   recalled?: Recalled
   /**
-   * removals says how much each rule has removed from the prompt, and how much of it the model soon read
-   * again. RereadCost is the price of reading it again. It is 0 if the harness names no price.
+   * removals says how much each rule has removed from the prompt, and how much of the removed content the
+   * model soon read again. RereadCost is the price of the content that was read again, or 0 if the harness
+   * names no price.
    */
   removals?: Removal[]
   rereadCost?: number
   /**
-   * droppedUnits lists the dropped units, newest decision first. Only an answer to
-   * SessionStatusParams.Dropped has it.
+   * droppedUnits lists the dropped units, newest decision first. It is filled only if the request sets
+   * SessionStatusParams.Dropped.
    */
   droppedUnits?: DroppedUnit[]
   /**
-   * keptUnits lists the units that the user keeps, in the order in which the user asked. Only an answer to
-   * SessionStatusParams.Dropped has it.
+   * keptUnits lists the units that the user keeps, in the order in which the user asked. It is filled only if
+   * the request sets SessionStatusParams.Dropped.
    */
   keptUnits?: KeptUnit[]
   /**
@@ -1028,14 +1037,14 @@ export interface SessionStatus {
   lostThinkingBlocks?: number
   lostThinkingTokens?: number
   /**
-   * cacheLifeMs is the estimated time for which an unused prefix stays in the provider's cache, in ms.
-   * CacheRoute names the row of the host's table of caches, for example "anthropic-1h".
+   * cacheLifeMs is the estimated time in ms for which an unused prefix stays in the provider's cache.
+   * CacheRoute names the entry for this cache in the host's table, for example "anthropic-1h".
    */
   cacheLifeMs?: number
   cacheRoute?: string
   /**
-   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names the source for a person, for example
-   * "Anthropic's default".
+   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason describes this source to a person, for
+   * example "Anthropic's default".
    */
   cacheLifeSource?: CacheLifeSource
   cacheLifeReason?: string
@@ -1048,13 +1057,17 @@ export interface SessionStatus {
   /** sidekick is the work of the sidekick for the session. */
   sidekick?: SidekickStatus
   /**
-   * memories counts the memories that the session may see, and Notes its open notes and those of its project.
-   * Panel is what the harness's own screen shows. Only the status of a single session has them.
+   * memories is the number of memories that the session may see. Notes is the number of open notes of the
+   * session and its project. Panel is the content of the panel in the harness's own screen. Only the status
+   * of a single session has these three.
    */
   memories?: number
   notes?: number
   panel?: Panel
-  /** screen has the status as lines for a terminal. Only an answer to SessionStatusParams.Columns has it. */
+  /**
+   * screen has the status as lines for a terminal. It is filled only if the request sets
+   * SessionStatusParams.Columns.
+   */
   screen?: string[]
 }
 
@@ -1062,9 +1075,9 @@ export interface SessionStatus {
 export interface SessionStatusParams {
   harness: Harness
   session: string
-  /** dropped asks for the units that passes have dropped, and for those that the user keeps. */
+  /** dropped asks for the lists of dropped units and of units that the user keeps. */
   dropped?: boolean
-  /** columns asks for the lines of a screen of this width. */
+  /** columns asks for Screen: the status as lines for a terminal with this many columns. */
   columns?: number
 }
 
@@ -1188,10 +1201,10 @@ export interface TextCompleteResult {
 }
 
 /**
- * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
- * scales the messages to the provider's count. A dropped unit is only in Dropped, in the host's tokens. If
- * its call stays on the wire as a skeleton, the input of the call is also in ToolInputs. Messages that the
- * head covers are not included.
+ * TokensBySource splits a session's prompt by its origin, in tokens. The host counts each part itself, and
+ * then scales the parts of the messages so that they match the provider's count. Dropped is not scaled. A
+ * dropped unit is only in Dropped, except that ToolInputs also includes the input of a call that stays on the
+ * wire as a skeleton. Messages that the head covers are not included.
  */
 export interface TokensBySource {
   system: number
@@ -1287,8 +1300,8 @@ export interface Version {
 export type VersionParams = Record<string, never>
 
 /**
- * VersionResult says which release is running. A host can always send it, even if its store hangs, and with
- * any number of sessions. A status depends on both.
+ * VersionResult says which release is running. A host can always send it. A StatusResult is less reliable: it
+ * needs the store, which may hang, and takes longer with more sessions.
  */
 export interface VersionResult {
   version: string
@@ -1300,9 +1313,10 @@ export interface VersionResult {
 export interface Warning {
   /**
    * source says where the problem is. "store": the store cannot be written. "recovery": a database was
-   * damaged and replaced. "bug": a bug of magicctx. "program": the host is another program than the one that
-   * asked. "history": the history of a session of Directory is not summarised. "markers": a compaction marker
-   * could not be changed. "config": a mistake in the configuration of Directory.
+   * damaged and replaced. "bug": magicctx has a bug. "program": the running host comes from a different
+   * program file than the client that asked. "history": the history of a session in Directory is not being
+   * summarised. "markers": a compaction marker could not be changed. "config": the configuration of Directory
+   * contains a mistake.
    */
   source: "store" | "recovery" | "bug" | "program" | "history" | "markers" | "config"
   directory?: string
