@@ -18,7 +18,7 @@ import (
 
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// clientInfo is what the initialize calls of a connection say about its client.
+// clientInfo holds the facts about a client from the initialize calls on its connection.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
@@ -156,7 +156,8 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// A transform has the deadline that initialize returned for its directory, any other call that of its method.
+// deadline returns the time limit of a call. For a transform, it is the limit that initialize returned for the
+// transform's directory. For any other call, it is the limit of the method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {

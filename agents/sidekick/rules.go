@@ -110,7 +110,7 @@ func nameIn(word string) string {
 	return before[len(strings.TrimRight(before, "-")):] + name
 }
 
-// A word of more bytes must occur literally in the result, like a name.
+// A word with more bytes than this is treated like a name: it must occur literally in the result.
 const longestWord = 40
 
 // A precise word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force" or "30". A

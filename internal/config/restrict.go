@@ -35,8 +35,9 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
 	for _, name := range own.ignored {
-		// The user's block has bad values, so the whole block is ignored. If the project replaced a bad value, the
-		// rest of the user's block would take effect.
+		// The user's block has bad values, so the whole block is ignored. The project's block must go, too. Otherwise,
+		// a good value of the project could replace the bad one, and the rest of the user's block would take effect
+		// after all.
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)
@@ -50,7 +51,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	}
 }
 
-// A block in a project's file must not start an optional agent.
+// agentsOf keeps an untrusted project from starting an optional agent. Such an agent is off unless the configuration
+// has a block for it, so the project's file must not count as having one.
 func (r *restriction) agentsOf(user *level) {
 	for _, name := range []string{"dreamer", "sidekick"} {
 		if !r.project.named[name] || user.named[name] {

@@ -17,19 +17,23 @@ type pause struct {
 	model           schema.Model
 	npm             string
 	atLeast, atMost time.Duration
-	// shared is the size, in tokens, of the part before the first message, for example the system prompt. Other
-	// sessions may keep this part cached. kept is the size of the messages that are unchanged since the last request.
+	// shared is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
+	// sessions may have kept this part in the cache. kept is the size of the messages that have not changed since the
+	// last request.
 	shared, kept int
-	// isWhole means that kept covers the whole last wire, and that the provider reports cache reads and looks back
-	// far enough to find the prefix. Only then does a miss prove that the prefix was too old.
+	// isWhole means that a miss proves something: the provider no longer had the prefix. Three things must be true: the
+	// new request repeats the whole last wire, the provider reports cache reads, and it looks back far enough to find
+	// the prefix.
 	isWhole bool
 }
 
-// A session's pause is nil after the usage of the pass is known, or if this usage would prove nothing.
+// pauses has the pause before each session's current pass. It is nil if the pass's usage will prove nothing, or has
+// already been evaluated.
 var pauses = session.NewSlot[*pause]()
 
-// If a prompt repeats fewer than minRepeatedTokens of the messages, its usage proves nothing. The size of the shared
-// part is only an estimate, so a small read may be of the shared part alone.
+// If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host only
+// estimates the size of the shared part, so what looks like a small read of the messages may be a read of the shared
+// part.
 const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before a pass, or nil if the pass's usage will prove nothing. It must be called

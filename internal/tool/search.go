@@ -95,8 +95,8 @@ func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 
 var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
 
-// scope restricts a query to the project of a session, without the messages that the model sees. The hits may
-// have budget tokens.
+// scope restricts a query to the session's project, without the messages that the model still sees. budget is the
+// number of tokens that the hits may have.
 func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *search.Query) (budget int, err error) {
 	s, state, err := t.enter(ctx, key, directory)
 	if err != nil {

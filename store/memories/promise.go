@@ -15,12 +15,13 @@ const (
 	// maxPromises bounds the open promises of a project, so that a model with a promise in each message does not fill
 	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. While a promise is stored, it cannot be opened again.
+	// maxClosed bounds the closed promises of a project. They are kept because a session may find the same promise
+	// again: as long as the closed one is stored, it does not become an open promise again.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises of a session as notes of its project, and closes earlier promises. If a promise is already
-// stored, it does not change.
+// Keep stores the promises that were made in a session as notes of its project, and closes the promises in closed. It
+// skips a promise that the project already has.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true

@@ -23,14 +23,15 @@ const (
 	alike = 0.8
 )
 
-// A candidate is an observation of a session that has not become a memory.
+// A candidate is an observation about the user that a session has made. It has not become a memory yet.
 type candidate struct {
 	id                               int64
 	harness, session, content, words string
 	message                          int
 }
 
-// isOf reports whether c comes from the session of m, or from a fork with the same words at the same message.
+// isOf reports whether c comes from the same session as m, or from a fork of it that repeats the observation: the same
+// words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
@@ -125,7 +126,8 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// wordsOf returns the words about the subject of an observation. no is true if one word is refusing.
+// wordsOf returns the words of an observation that say what it is about. The result `no` is true if one of the other
+// words is a refusing word.
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {
