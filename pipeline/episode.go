@@ -23,8 +23,8 @@ type Relief struct {
 // Stuck describes the moment at which an episode got stuck, or is zero. A stuck pass changes nothing, so the next pass
 // asks the rules again only if one of these values has grown, if a drop is queued, or if a new compartment waits.
 type Stuck struct {
-	// At that moment, Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim
-	// could drop. Band was 1 below 85 % of the window, 2 below 95 %, and 3 above.
+	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
+	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.
 	Tag, Grace, Band int
 }
 

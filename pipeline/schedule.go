@@ -60,8 +60,8 @@ const (
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with another cause folds the
-// head although the prefix is still cached.
+// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with any other cause folds the
+// head although the provider still has the prefix in its cache.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -71,8 +71,8 @@ func (c Cause) PrefixWasGone() bool {
 }
 
 const (
-	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or because a
-	// reminder moved.
+	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or by moving
+	// a reminder to another message.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"

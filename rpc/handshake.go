@@ -101,7 +101,8 @@ func checkNames(p *schema.InitializeParams) error {
 
 const pathRemedy = "send the absolute path of the project's directory"
 
-// isAbsolute recognises the paths of all systems, because a trace may be replayed on another system.
+// isAbsolute recognises the absolute paths of all systems, because a trace may be replayed on a system other than the
+// one on which it was recorded.
 func isAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }

@@ -270,7 +270,7 @@ type GitCommitIndexing struct {
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// SinceDays limits the index to commits that are at most this many days old.
 	SinceDays int `json:"since_days" jsonschema:"default=3650,minimum=7,maximum=3650" project:"less"`
-	// MaxCommits is the number of commits that the index reads at most at a time. It reads the newest ones first.
+	// MaxCommits limits how many commits the index reads at a time. It reads the newest ones first.
 	MaxCommits int `json:"max_commits" jsonschema:"default=20000,minimum=100,maximum=20000" project:"less"`
 }
 

@@ -39,7 +39,7 @@ type SessionReport struct {
 }
 
 // A BustRow is a pass of the journal whose wire did not continue the previous wire. Resent and Removed are 0 if the
-// pass itself was steady, for example after a changed prompt of the harness.
+// pass itself was steady, for example if only the harness has changed its system prompt.
 type BustRow struct {
 	Pass int
 	At   int64

@@ -22,7 +22,7 @@ import (
 // The action must end without help.
 const patience = 20 * time.Second
 
-// A clone is a hostile repository that its user has just cloned, and the working directory of the test.
+// A clone is a hostile repository that the user has just cloned. It is the working directory of the test.
 type clone struct {
 	t                   *testing.T
 	root, home, project string

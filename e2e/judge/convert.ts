@@ -60,7 +60,8 @@ export const converters = {
     open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
     options: { store: false },
   },
-  // OpenCode has its own package for Copilot, with the same dialect, but it is in no registry.
+  // For Copilot, OpenCode uses a package of its own, which is in no registry. It sends the same dialect as the package
+  // for OpenAI-compatible services, so the judge uses that package.
   copilot: {
     npm: "@ai-sdk/github-copilot",
     api: "gpt-4.1",

@@ -18,12 +18,12 @@ const (
 	mayAdd     = "add"
 )
 
-// A restriction removes from a project's level all values that the project may not set. A cloned repository may ship
-// any file, so an untrusted project may only reduce things, or choose matters of taste. It must not raise costs, hang
-// prompts, or choose where text is sent.
+// A restriction removes the values that a project may not set from the project's configuration. A cloned repository may
+// contain any file, so an untrusted project may only reduce things or choose matters of taste. It must not raise costs,
+// hang prompts, or choose where text is sent.
 //
-// A restriction also removes bad values. Otherwise, a bad value of the project would replace the user's value. The
-// checker would then replace the bad value by the default, which may allow more than the user allows.
+// A restriction also removes the project's invalid values. Otherwise, such a value would replace the user's value, and
+// the checker would then replace it by the default. The default may allow more than the user does.
 type restriction struct {
 	loader  *loader
 	project *level

@@ -72,8 +72,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory of ours, if it exists. If the host cannot use it, directory calls unusable. If other
-// users have a forbidden permission, directory calls open.
+// directory checks a directory of ours, if it exists. It calls `unusable` if the host cannot use the directory, and
+// `open` if other users have a forbidden permission.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {

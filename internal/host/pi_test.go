@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession imitates the shim of Pi, on a second connection to the host of the embedded harness.
+// A piSession plays the shim of Pi. It connects to the same host as the embedded harness, on a second connection.
 type piSession struct {
 	*harness
 	id       string

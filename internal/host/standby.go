@@ -210,7 +210,8 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for running calls. If a call does not return, Close gives up: the process ends and releases its lock.
+// Close waits for the running calls, and then closes the store. If a call does not return, Close leaves the store open.
+// The process is about to end anyway, and then the system releases the store's lock.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

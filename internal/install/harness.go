@@ -57,7 +57,8 @@ type Harness struct {
 	compactionSwitch string
 	switchesOff      []string
 
-	// The harness also loads plugins from moreLists. An installation only reads them.
+	// moreLists are the keys of more lists from which the harness loads plugins. An installation reads these lists, but
+	// does not change them.
 	moreLists []string
 	// The harness loads every script in these directories, even if no configuration lists the script. The directories
 	// are below those that inForce returns. If discoversFolders is true, the harness also loads folders that contain a

@@ -27,9 +27,9 @@ var OpenCode = &Harness{
 	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// A new list of plugins for the screen goes into tui.jsonc, and not into tui.json, for two reasons. OpenCode 1
-	// moves its screen settings from opencode.json to a new tui.json, but only if there is no tui.json yet. OpenCode 2
-	// takes over the plugins in tui.json, but cannot load a plugin from a single file.
+	// A new list of plugins for the screen goes into tui.jsonc, because a new tui.json would cause two problems.
+	// OpenCode 1 moves its screen settings from opencode.json to tui.json, but not if that file already exists.
+	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",

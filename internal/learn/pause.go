@@ -61,9 +61,9 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	}
 }
 
-// NotePause compares the newest pass's usage with its pause. If at least three quarters of the messages' tokens were
-// read from the cache, the prefix was alive. At most a quarter means that it was gone. Anything between proves
-// nothing: the margins are wide, because providers count tokens in other ways than the host.
+// NotePause compares the usage of the newest pass with its pause. If at least three quarters of the messages' tokens
+// were read from the cache, the prefix was still alive. If it was at most a quarter, the prefix was gone. Anything
+// between proves nothing. The margins are wide, because a provider counts tokens differently from the host.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

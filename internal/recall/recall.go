@@ -276,7 +276,8 @@ func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool
 	return false
 }
 
-// The fork's units contain the lines of the original, so copyLines copies their rows.
+// The units of a fork contain the lines that were added to the original's units. So copyLines also copies the rows of
+// these lines.
 func (r *Recaller) copyLines(ctx context.Context, s *session.Session, original store.Key) error {
 	rows, err := r.Store.Recalls(ctx, original)
 	if err == nil {

@@ -57,8 +57,8 @@ const (
 	// A term is frequent if more than this share of all chunks contain it. Frequent terms are used to find candidates
 	// only if the query has no other terms.
 	frequent = 0.2
-	// If more chunks than this contain a word of a similar meaning, the word is not used to find candidates. It still
-	// adds to the scores of the candidates that contain it.
+	// A word of a similar meaning that occurs in more chunks than this is not used to find candidates. It still adds to
+	// the scores of the candidates that contain it.
 	maxNeighbour = 500
 )
 
@@ -267,8 +267,8 @@ func (s *search) collect() error {
 // expression, which costs about as much as reading this many rows.
 const filtered = 2_000
 
-// find adds the chunks that contain t and also, with the operator AND, all the other terms or, with OR, at least one of
-// them.
+// find adds the chunks that contain t. With the operator AND, they must also contain all terms in others. With OR, they
+// must contain at least one of them.
 func (s *search) find(t term, operator string, others []term) error {
 	expression := t.expression()
 	for i, other := range others {

@@ -23,7 +23,8 @@ type Chronicle struct {
 	MemoryChanges []chronicle.MemoryChange
 	// memoryVersion is the result of the store's Memories.Version when the memories were read.
 	memoryVersion int64
-	// HeadGeneration is the generation of these compartments (HistoryEnd.Generation).
+	// HeadGeneration is the HistoryEnd.Generation from which the head was rendered. If it differs from End.Generation,
+	// stored compartments were replaced or removed since, and the head must be folded again.
 	HeadGeneration int
 	// PendingMarker is the compaction marker that the host still has to write into the harness's database, and
 	// AppliedMarker the one that it has written. Both are in the form in which the host stores them.

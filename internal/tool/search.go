@@ -43,7 +43,7 @@ const (
 	maxHits      = 20
 )
 
-// search never shows another project, and never a message that the model sees anyway.
+// search never shows messages of another project, or messages that the model sees anyway.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
 	q, err := t.searchArguments(p.Args)

@@ -15,7 +15,7 @@ const (
 // A Level says how close usage is to the limit. It decides which reasons for a run apply.
 type Level uint8
 
-// LevelOf returns 0 if usage is no reason for a run, 1 near the execute threshold, 2 from ForceUsage on.
+// LevelOf returns 0 if usage is no reason for a run, 1 near or above the execute threshold, and 2 from ForceUsage on.
 func LevelOf(usage, threshold float64) Level {
 	switch {
 	case usage >= ForceUsage:

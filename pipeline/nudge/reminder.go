@@ -94,7 +94,8 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether the model could drop at least a third of the `usable` tokens of its window.
+// WantsMessage reports whether a reminder deserves a message of its own: the model could drop at least a third of
+// usable, the tokens that are free now or that all units together hold.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

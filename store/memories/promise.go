@@ -87,8 +87,8 @@ func (s *Memories) Promises(ctx context.Context, project string, after int64) ([
 	})
 }
 
-// SetDone closes an open note or promise of any session or project, or opens it again if isDone is false. A note with
-// a condition then waits again.
+// SetDone closes an open note or promise of any session or project. If isDone is false, it opens the note again. A note
+// with a condition then waits for its condition again.
 func (e *Editor) SetDone(id int64, isDone bool) error {
 	query, problem := `UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, fmt.Errorf("%w: number %d", ErrNoNote, id)
 	if !isDone {

@@ -75,7 +75,10 @@ type State =
  * After several failed starts, or after a missed deadline, isDown is true until the host answers a call.
  */
 export class Supervisor {
-  /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
+  /**
+   * Counts the connections. If it has changed, the host behind the connection may be a new one that does not know this
+   * shim's sessions.
+   */
   generation = 0
   #state: State = { name: "unused" }
   readonly #startProcess: () => Child

@@ -174,7 +174,8 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// Before a page of another origin sends the header Authorization, the browser asks the server with OPTIONS.
+	// Before the browser lets a page of another origin send the header Authorization, it asks the server with an
+	// OPTIONS request. The server must refuse.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}

@@ -107,9 +107,9 @@ export class Facts {
 }
 
 /**
- * True if a fact is complete. An answer that is not the newest has surely ended, so it needs no completion time, which
- * is missing if the event for its end was lost. But it needs `created`, which is missing if the event for its start was
- * lost.
+ * True if a fact is complete. If the event for an answer's end was lost, its completion time is missing. This matters
+ * only for the newest answer, because all others have surely ended. If the event for an answer's start was lost,
+ * `created` is missing, and the fact is incomplete.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
