@@ -37,7 +37,7 @@ type Config struct {
 	// AutoUpdate allows the harness to install newer versions of magicctx. User file only.
 	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never" effect:"none"`
 	// TrustedProjects lists directories. The project file in a listed directory may define commands, choose models, and
-	// set every other key except those that only your own file may set. "~/" is the home directory. User file only.
+	// set any other key that is not reserved for your own file. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without the tool, there are no tags and no reminders.
@@ -154,8 +154,7 @@ type AutoDrop struct {
 // ProjectDocs configures the documents of the project in the prompt.
 type ProjectDocs struct {
 	// Enabled puts ARCHITECTURE.md and STRUCTURE.md from the project's directory into the prompt, in front of the
-	// summaries. A change of this key takes effect at the next fold, when magicctx writes the summaries in the prompt
-	// anew.
+	// summaries. A change takes effect when magicctx next writes the summaries in the prompt anew.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// BudgetPercentage limits the size of all these documents together, as a share of the history's budget, in percent.
 	// If a document is too long, the prompt contains only its name.
@@ -270,7 +269,7 @@ type GitCommitIndexing struct {
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// SinceDays limits the index to commits that are at most this many days old.
 	SinceDays int `json:"since_days" jsonschema:"default=3650,minimum=7,maximum=3650" project:"less"`
-	// MaxCommits limits how many commits the index reads at a time. It reads the newest ones first.
+	// MaxCommits limits the commits that the index reads at a time. The newest come first.
 	MaxCommits int `json:"max_commits" jsonschema:"default=20000,minimum=100,maximum=20000" project:"less"`
 }
 
