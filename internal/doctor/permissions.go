@@ -54,7 +54,8 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// If a directory fits, the host uses it, and problems of the directories before it are only warnings.
+// forSocket checks the directories that could hold the host's socket. The host uses the first one that fits, so
+// problems of the directories before it are only warnings. If none fits, all problems are failures.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail

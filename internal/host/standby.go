@@ -27,7 +27,8 @@ const closeTimeout = 2 * time.Second
 const runsTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
-// schema. It then answers each call with the reason. Each initialize of a harness tries to open the store again.
+// schema. While the store is missing, the Standby answers each call with the reason, and tries to open the store again
+// whenever a harness calls initialize.
 type Standby struct {
 	path  string // the path of the database
 	log   *slog.Logger

@@ -12,7 +12,7 @@ import (
 )
 
 // A pause is the time between a session's last request and a pass. If the provider still reads the prefix from its
-// cache after the pause, the prefix has lived that long.
+// cache after the pause, it keeps prefixes for at least that long.
 type pause struct {
 	model           schema.Model
 	npm             string

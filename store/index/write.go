@@ -57,7 +57,8 @@ func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 // A State says how far a session was read.
 type State struct {
 	Row int64
-	// Through and Tail are the ordinal and the key of the newest message that was read. Through may be 0.
+	// Through and Tail are the ordinal and the key of the newest message that the index has read. Before the first
+	// read, Through is 0.
 	Through int
 	Tail    string
 	// Stamp is the state of the session's source when the session was read to its end. Until that time, it is "".

@@ -124,7 +124,7 @@ export function trim(map: Map<string, unknown>, most: number): void {
   }
 }
 
-/** A call of the betas returns its list below `data`. */
+/** Returns the list in an answer of OpenCode. In the betas, the list is in the member `data`. */
 export function listOf<T>(answer: readonly T[] | { data?: readonly T[] } | undefined): readonly T[] {
   if (Array.isArray(answer)) return answer as readonly T[]
   return (answer as { data?: readonly T[] } | undefined)?.data ?? []
