@@ -27,13 +27,14 @@ type worker struct {
 
 	// mu guards all fields below.
 	mu sync.Mutex
-	// If enough returns true for a request's size, the turn ends after that request.
+	// enough decides when the turn ends. It is called with the size of each request.
 	enough func(tokens int) bool
 	lines  func(tokens int) int
 	// If a prompt has at least window tokens, the provider refuses it. 0 means never.
 	window  int
 	refused int
-	// If thinksAgain is true, some answers have a second thought, directly after the first or after a text.
+	// If thinksAgain is true, some answers contain two thoughts, the second one directly after the first or after a
+	// text.
 	thinksAgain bool
 	drops       string
 	// hangs and busy count down with each request. At 0, hangs closes hanging, and the answer never comes. While busy

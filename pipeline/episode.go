@@ -12,19 +12,19 @@ type Episode struct {
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed since the provider's newest usage. The host subtracts it until
-// a newer usage comes.
+// A Relief is the number of tokens that busts have freed since the provider last reported a usage. That usage does not
+// show the busts yet, so the host subtracts the relief from it until a newer usage comes.
 type Relief struct {
-	// Of names the measurement (Size.Measurement).
+	// Of identifies the usage from which the tokens are subtracted (Size.Measurement).
 	Of     string
 	Tokens int
 }
 
-// Stuck describes the moment at which an episode got stuck, or is zero. A pass asks the rules again only if one of
-// these values changes, if a drop is queued, or if a new compartment waits.
+// Stuck describes the moment at which an episode got stuck, or is zero. A stuck pass changes nothing, so the next pass
+// asks the rules again only if one of these values has grown, if a drop is queued, or if a new compartment waits.
 type Stuck struct {
-	// Tag was the highest tag. Grace was the highest tag that the two-pass reclaim could drop. Band was the band of
-	// pressure.
+	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
+	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.
 	Tag, Grace, Band int
 }
 
@@ -33,8 +33,9 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// Without any usage, the host counts each prompt itself, so the size already excludes what the last bust
-		// dropped.
+		// Measured means that the size already includes the last bust: the provider has reported a usage since, or it
+		// reports none at all and the host counts each prompt itself. In an emergency, the rules cannot wait for a
+		// usage.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -64,8 +65,9 @@ func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	return g
 }
 
-// occasionOf returns Pressure already below the high mark if the verdict is hard. The prefix is gone anyway, so this
-// bust also frees the space for which the next episode would need another bust.
+// occasionOf returns the most urgent occasion that applies. On a hard pass, Pressure applies as soon as the prompt is
+// more than half way from the low mark to the high mark. The prefix is gone anyway, so this bust also frees the space
+// for which the next episode would need a bust of its own.
 func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	switch {
 	case a.Percent >= EmergencyPercent:
@@ -78,8 +80,9 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size of the prompt at which the next bust would come whatever it costs. For a bust for rent,
-// this is the high mark, and otherwise the next level: 85 % or 95 %.
+// forcedAt returns the size at which the session would get its next bust in any case, even if that bust does not pay
+// off. For a bust for rent, this is the high mark. For any other bust, it is the next level: 85 % or 95 % of the
+// window.
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))
@@ -90,11 +93,13 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the number of tokens that a bust in an emergency must free, because the next step would use up less
-// at once. A bust that frees less is made only if it brings the prompt below the emergency level.
+// minEmergency is the number of tokens that a bust in an emergency must free. The model's next step would use up a
+// smaller amount at once, and the emergency would be back. A bust that frees less is made only if it brings the prompt
+// below the emergency level.
 const minEmergency = 2000
 
-// After a flush or a refused prompt, or while the price is unknown, every bust of a live prefix is worth its cost.
+// isWorthIt reports whether a bust of a cached prefix is worth its cost. It always is after a flush or a refused
+// prompt, and while the price is unknown.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -127,8 +132,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust, or nil if it does not change. freed is the number of tokens that the
-// bust frees in the measured prompt, and edits is the number of its edits.
+// reliefAfter returns the relief after a bust, or nil if the relief stays as it is. edits is the number of the bust's
+// edits. freed is the number of tokens that they remove from the part of the prompt that the newest usage measured.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {
@@ -150,7 +155,8 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 }
 
 // isStuck reports whether a pass under pressure has to wait. It waits if nothing has changed since the episode got
-// stuck, or if no usage has come since the last bust. hasNews means that some compartments are not yet in the head.
+// stuck, or if the provider has reported no usage since the last bust. hasNews means that some compartments are not in
+// the head yet.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false

@@ -136,7 +136,8 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// If a compartment ends before the marker, a revert does not withdraw it: its messages are only hidden.
+// A marker hides the messages of the compartments before it, so they are not in the array. They are not reverted, so a
+// later revert must not withdraw these compartments.
 func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

@@ -12,8 +12,8 @@ import (
 // returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is how much longer the wire becomes, in the host's count. ofMeasured is the part of these tokens in
-	// messages that the newest usage reports. first is the index of the first changed message.
+	// tokens is the growth of the wire, in the host's count. ofMeasured is the part of this growth in messages that the
+	// newest usage already counts. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
@@ -38,9 +38,9 @@ func (s *content) isAwaited(u frozen.Unit) bool {
 	return u.Kept != 0 && !u.IsWhole() && s.Has(u.MessageKey)
 }
 
-// isPromptLost reports whether the prompt that the model must answer is incomplete or covered by the head. For example,
-// the user of Pi goes back to an older prompt with /tree, and a rule had shortened it. The model could not read its
-// task.
+// isPromptLost reports whether the model could not read its task, because the prompt that it must answer is shortened
+// or covered by the head. For example, a rule has shortened an old prompt, and the user of Pi goes back to this prompt
+// with /tree.
 func isPromptLost(s *content, r Readings) bool {
 	i := s.unansweredPrompt()
 	if i < 0 {
@@ -61,10 +61,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back. The words of the prompt that the model must answer always come back. Kept
-// units come back in the order in which the user has asked for them, as long as they fit into room. room is the space
-// between the prompt after the bust and the high mark: if more came back, the next pass would have to free space again.
-// shown is the state with the new head.
+// returning returns the units that come back with a bust. The words of the prompt that the model must answer always
+// come back. Kept units come back in the order in which the user asked for them, as long as they fit into `room`, the
+// space that the bust leaves below the high mark. If more came back, the next pass would have to free space again.
+// `shown` is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }

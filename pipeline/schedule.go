@@ -29,8 +29,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
-	// CauseReverted: a revert has removed messages that the head replaces, has made a shortened prompt the newest
-	// prompt again, or has changed the prefix in any other way.
+	// CauseReverted: the user has reverted messages, and this has changed the prefix. For example, the head covers a
+	// reverted message, or a prompt that the wire shows shortened is now the newest prompt and must be whole.
 	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
@@ -40,7 +40,8 @@ const (
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
-	// CauseRent: reading removable content has cost as much as the bust that removes it (Session.buy).
+	// CauseRent: sending the removable content again and again has cost as much as the bust that removes it
+	// (Session.buy).
 	CauseRent Cause = "rent"
 	// CauseMidTurn: a bust for pressure waits for the end of the turn.
 	CauseMidTurn Cause = "mid-turn"
@@ -48,8 +49,8 @@ const (
 	CauseNothingToDo Cause = "nothing-to-do"
 	// CausePrice: a bust was allowed, but it would cost more than it saves.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: a bust for pressure waits, because the episode is stuck or no usage has come since the last
-	// bust.
+	// CauseNoProgress: another bust for pressure would not help. Either the episode is stuck, or the provider has not
+	// yet reported a usage that shows how much the last bust freed.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
@@ -59,8 +60,8 @@ const (
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with another cause folds the
-// head although the prefix is still cached.
+// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with any other cause folds the
+// head although the provider still has the prefix in its cache.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -70,8 +71,8 @@ func (c Cause) PrefixWasGone() bool {
 }
 
 const (
-	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or because a
-	// reminder moved.
+	// BustTranscript: the harness changed messages that it had already sent, for example by a compaction, or by moving
+	// a reminder to another message.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"
@@ -85,9 +86,9 @@ type Signals struct {
 	// PreambleChanged means that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted means that a revert has removed covered messages, that messages of a withdrawn compartment are back,
-	// or that the newest prompt is not whole on the wire. In the first two cases, the reported sizes are of a prompt
-	// with another head.
+	// HeadReverted means that the user has reverted covered messages, that messages of a withdrawn compartment are
+	// back, or that the newest prompt is not whole on the wire. In the first two cases, the last measured size belongs
+	// to a prompt with another head.
 	HeadReverted bool
 	// Flush means that the user asked for a bust.
 	Flush    bool
@@ -113,8 +114,8 @@ type Signals struct {
 //     once enough is freed. It applies queued drops, except drops of protected units. It may write a new delta and the
 //     synthetic todo list, but must not change the rest of the setup, for example the provider profile. A bust for rent
 //     asks no rule that frees space, but applies all queued drops, because the model has asked for them.
-//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. It
-//     asks the rules of the occasion Pressure from half way between the low mark and the threshold on.
+//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. If
+//     the prompt is more than half way from the low mark to the threshold, it already asks the rules for Pressure.
 //
 // If the prefix is already lost, the pass is hard, because waiting would save nothing. Later, Session.propose makes a
 // soft pass hard if it has to fold the head, for example to show the first compartment. Such a fold makes the provider

@@ -9,10 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// unitKeys computes the keys of a message's units, by which the host finds the units again in a new array. A key
-// consists of the message's key and the harness's part id. If a part has no lasting id, the call id of a tool or a hash
-// of the content replaces it. Positions are not used, because parts move within a message (C2 in docs/defects.md). The
-// message's key is needed, because providers use call ids again in later turns (B10, C1).
+// unitKeys computes the keys by which the host recognises the units of a message in a later array. A key consists of
+// the message's key and the harness's id of the part. If that id may change, the call id of a tool or a hash of the
+// content replaces it. The position is not part of the key, because parts move within a message (C2 in
+// docs/defects.md). The message's key is necessary, because some providers reuse call ids in later turns (B10, C1).
 type unitKeys struct {
 	message string
 	seen    map[string]int

@@ -146,7 +146,8 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{context.Canceled, schema.CodeCancelled},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), schema.CodeTimeout},
 		{errors.New("disk on fire"), -32603},
-		// If the harness answers with an error, the host must not answer with the same code.
+		// If the harness answers a question of the host with an error, the host must not pass on the error's code as
+		// its own.
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
@@ -335,7 +336,7 @@ func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	})
 }
 
-// If the session is busy, an event must not be lost, so the deadline of an event begins when it runs.
+// An event must not be lost, even if it has to wait for a busy session. So its deadline begins only when it runs.
 func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Some clients together open more sessions than the host runs at a time, and answer no question of the host. Passes of
-// another client must not wait.
+// Several clients together start more calls than the host runs at a time, and none of them answers the host's
+// questions. The passes of another client must not wait for them.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
 	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -63,7 +63,7 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A call frees its token in running a moment after its answer was sent.
+	// The host sends the answer of a call first, and frees the call's place in lanes.running a moment later.
 	for until := patience(t); len(r.server.lanes.running) != 0; time.Sleep(time.Millisecond) {
 		if until.Err() != nil {
 			t.Fatalf("%d places are taken, and no call is running", len(r.server.lanes.running))
@@ -101,7 +101,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// If there is no memory for a frame, the frame is refused, and the connection goes on.
+// If the frames of all clients together need too much memory, the next frame is refused. Its connection stays open.
 func TestMessagesOfAllClientsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -156,7 +156,8 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// A call frees its memory when it returns. The memory of other frames is freed when the next frame is read.
+// When a call returns, the memory of its frame is free. The memory of any other frame is free as soon as the next frame
+// is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()

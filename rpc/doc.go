@@ -10,7 +10,7 @@
 //   - Every request is answered exactly once: with its result, an error, a
 //     timeout or a cancellation. A panic in a handler is answered with an
 //     error.
-//   - JSON values that no handler opens pass byte for byte, in both directions.
+//   - JSON values that no handler reads are passed on byte for byte, in both directions.
 //   - Nothing grows without bound. Frames, queues and running handlers have
 //     bounds. A call that would exceed one is refused with a reason.
 //

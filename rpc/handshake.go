@@ -18,7 +18,7 @@ import (
 
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// clientInfo is what the initialize calls of a connection say about its client.
+// clientInfo holds the facts about a client from the initialize calls on its connection.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
@@ -101,7 +101,8 @@ func checkNames(p *schema.InitializeParams) error {
 
 const pathRemedy = "send the absolute path of the project's directory"
 
-// isAbsolute recognises the paths of all systems, because a trace may be replayed on another system.
+// isAbsolute recognises the absolute paths of all systems, because a trace may be replayed on a system other than the
+// one on which it was recorded.
 func isAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
@@ -156,7 +157,8 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// A transform has the deadline that initialize returned for its directory, any other call that of its method.
+// deadline returns the time limit of a call. For a transform, it is the limit that initialize returned for the
+// transform's directory. For any other call, it is the limit of the method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {

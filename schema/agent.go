@@ -45,8 +45,8 @@ type AgentRunParams struct {
 // AgentRunResult holds the answers of the model, in order. A run that fails has a
 // Failure, but may still have answers.
 type AgentRunResult struct {
-	// Answers are the assistant messages of the run, in the form of the
-	// messages of a transform. They hold only the texts of their content.
+	// Answers are the assistant messages of the run, in the form of the messages of a transform. Each message has only
+	// the texts of its content.
 	Answers []json.Value `json:"answers"`
 	Failure AgentFailure `json:"failure,omitzero"`
 }

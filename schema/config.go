@@ -4,17 +4,18 @@ package schema
 // missing key has its default. The JSON Schema is generated from the tags of this type, and the host validates
 // files against the same tags.
 //
-// A map or list with a bare tag may also be given as a single value. For a map, the tag names the key of that
-// value: `"cache_ttl": "1h"` means `{"default": "1h"}`. Empty values without a default are left out of JSON. In
-// maps by model the keys are "provider/model", a model id, or "default".
+// If a map or a list has a bare tag, a user may also write a single value for it. For a map, the tag names the key
+// under which the value is stored: `"cache_ttl": "1h"` means `{"default": "1h"}`. Empty values without a default are
+// left out of JSON. The keys of a map by model are "provider/model", a model id, or "default".
 //
-// The tag jsonschema holds a list of these: default, enum and example (repeated for several values), minimum,
-// maximum, minLength, pattern, required, and oneof_type, the JSON types of a key that may be given in two forms. A
-// number without maximum is limited to 32 bits. The tag check:"pattern" means that the values are patterns of
-// names or paths, and check:"span" that begin and end of the value, for example "02:00-06:00", differ.
+// The jsonschema tag holds a list of rules: default, enum and example (each may be repeated), minimum, maximum,
+// minLength, pattern, required, and oneof_type. oneof_type lists the JSON types of a key that may be given in two
+// forms. A number without maximum is limited to 32 bits. With check:"pattern", the values must be valid patterns of
+// names or paths. With check:"span", the value is a span of time such as "02:00-06:00", and its two ends must differ.
 //
-// A project's file comes from a repository that the user may only have cloned. The project tag of a key says what
-// such a file may do with the key. If an object has no such tag, each of its keys has one:
+// A project's file comes with its repository, and the user may have cloned that repository from a stranger. So the
+// project tag of a key says what a project's file may do with the key. If an object has no project tag, each of its
+// keys has one:
 //
 //	never    nothing: the key belongs to the user's file
 //	trusted  nothing, unless trusted_projects lists the project
@@ -26,29 +27,28 @@ package schema
 //
 // A project in trusted_projects may set every key except those with "never".
 //
-// A key with the tag effect:"none" is accepted and checked, because files for later versions and for the original
-// plugin contain it, but no code reads it yet. A user who sets it gets a warning.
+// A key with the tag effect:"none" is accepted and checked, but no code reads it yet. Such keys exist because files for
+// later versions and for the original plugin contain them. A user who sets one gets a warning.
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
 	Schema string `json:"$schema,omitempty" project:"any"`
 	// Enabled turns magicctx on.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// AutoUpdate allows the harness to install newer versions. User file only.
+	// AutoUpdate allows the harness to install newer versions of magicctx. User file only.
 	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never" effect:"none"`
-	// TrustedProjects lists directories. The project file of a listed directory may set every key that is not for the
-	// user file only, for example define commands and choose models. "~/" is the home directory. User file only.
+	// TrustedProjects lists directories. The project file in a listed directory may define commands, choose models, and
+	// set any other key that is not reserved for your own file. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without the tool, there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
-	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with
-	// s, m or h, or milliseconds without a unit. "auto" starts from the provider's documentation, and corrects
-	// that value by the reported usage.
+	// CacheTTL is how long the provider keeps an unused prompt in its cache, for all models or by model, for example
+	// "5m". A number without a unit is in milliseconds. "auto" starts with the documented value, and corrects it by the
+	// usage that the provider reports.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h,example=auto" project:"trusted"`
-	// PriceCliff is the size in tokens above which the provider charges a multiple of its prices for the whole
-	// request, and the factor, for all models or by model. For example, "272000x2" means that a prompt of more
-	// than 272,000 tokens costs twice as much. "none" means one price for all sizes. "auto" uses the known value
-	// for the model.
+	// PriceCliff is the prompt size in tokens above which the provider charges more for the whole request, and the
+	// factor, for all models or by model. For example, "272000x2" means that a prompt of more than 272,000 tokens costs
+	// twice as much. "none" means one price for all sizes. "auto" uses the known value for the model.
 	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2,example=auto,example=none" project:"trusted"`
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model.
 	// "auto" decides by the model's id. With "on", a request omits thinking if anything before the thinking has
@@ -69,8 +69,8 @@ type Config struct {
 	// AutoDrop configures which content is dropped although the model has not asked for it. Such content is dropped
 	// only on requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If
-	// the next prompt might not fit, even their tool output is dropped.
+	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. If the next
+	// prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
@@ -111,8 +111,8 @@ type Config struct {
 	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). If this block is
 	// missing, the dreamer is disabled.
 	Dreamer Dreamer `json:"dreamer"`
-	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and chooses which findings your next
-	// message gets. If this block is missing, the sidekick is disabled.
+	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and adds findings to your next message.
+	// If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
 	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
@@ -142,22 +142,22 @@ type AutoDrop struct {
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
 	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
-	// ProtectedTools are names or patterns (*, ?, {a,b}) of tools whose calls these three rules leave alone. Only the
-	// first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
+	// ProtectedTools are names of tools, or patterns (*, ?, {a,b}), whose calls the same three rules leave alone. Only
+	// the first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
-	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave
-	// alone. While the next prompt fits, the rules that drop tool output under pressure leave these calls alone, too. A
-	// pattern is matched against the path as the tool got it, and against the path relative to the project.
+	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same limits. The three rules leave calls for matching
+	// files alone. As long as the next prompt fits, the rules that drop tool output under pressure do, too. A pattern
+	// is matched against the path that the tool got, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
 
 // ProjectDocs configures the documents of the project in the prompt.
 type ProjectDocs struct {
-	// Enabled shows the model ARCHITECTURE.md and STRUCTURE.md of the project's directory, in front of the
-	// summaries. A change of this key takes effect when the prompt's summaries are next written anew.
+	// Enabled puts ARCHITECTURE.md and STRUCTURE.md from the project's directory into the prompt, in front of the
+	// summaries. A change takes effect when magicctx next writes the summaries in the prompt anew.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// BudgetPercentage is the size that these documents may have together, as a share of the history's budget, in
-	// percent. Of a longer document, the prompt has only the name.
+	// BudgetPercentage limits the size of all these documents together, as a share of the history's budget, in percent.
+	// If a document is too long, the prompt contains only its name.
 	BudgetPercentage float64 `json:"budget_percentage" jsonschema:"default=50,minimum=1,maximum=50" project:"less"`
 }
 
@@ -217,9 +217,9 @@ type Embedding struct {
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"example=http://localhost:11434/v1"`
 	// APIKey authorises requests: the key, "{env:NAME}" or "{file:PATH}".
 	APIKey string `json:"api_key,omitempty" jsonschema:"example={env:OPENAI_API_KEY}"`
-	// InputType is passed to the service. If it changes, all vectors are made again.
+	// InputType is sent with each request to the service. If it changes, all vectors are computed again.
 	InputType string `json:"input_type,omitempty"`
-	// Truncate is passed to the service.
+	// Truncate is sent with each request to the service.
 	Truncate string `json:"truncate,omitempty"`
 	// MaxInputTokens is the longest input of the model. Longer texts are cut.
 	MaxInputTokens int `json:"max_input_tokens" jsonschema:"default=512,minimum=1"`
@@ -247,20 +247,19 @@ type Memory struct {
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because
 	// older files contain it.
 	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any" effect:"none"`
-	// AutoSearch tells the model what earlier messages know about a new prompt or result.
+	// AutoSearch tells the model facts from earlier messages that are about a new prompt or result.
 	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
 	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing"`
 }
 
-// AutoSearch tells the model what earlier messages know about a new prompt or result.
+// AutoSearch tells the model facts from earlier messages that are about a new prompt or result.
 type AutoSearch struct {
-	// Enabled adds lines that tell the model what earlier messages know.
+	// Enabled adds lines to the prompt, with facts from earlier messages.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// ScoreThreshold is the lowest score of a line, from 0 to 1.
+	// ScoreThreshold is the lowest score of a fact, from 0 to 1.
 	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95" project:"more"`
-	// MinPromptChars is the length of the shortest prompt that may get a line,
-	// in UTF-16 units.
+	// MinPromptChars is the length of the shortest prompt that may get a fact, in UTF-16 units.
 	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500" project:"more"`
 }
 
@@ -268,9 +267,9 @@ type AutoSearch struct {
 type GitCommitIndexing struct {
 	// Enabled lets the index read commits.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// SinceDays is the age, in days, of the oldest commit that the index reads.
+	// SinceDays limits the index to commits that are at most this many days old.
 	SinceDays int `json:"since_days" jsonschema:"default=3650,minimum=7,maximum=3650" project:"less"`
-	// MaxCommits is the number of commits that the index reads at a time, the newest first.
+	// MaxCommits limits the commits that the index reads at a time. The newest come first.
 	MaxCommits int `json:"max_commits" jsonschema:"default=20000,minimum=100,maximum=20000" project:"less"`
 }
 
@@ -336,7 +335,8 @@ type Historian struct {
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if its
 // highest possible cost fits. A model without a known price is assumed to cost as much as the most expensive known one.
 type Budget struct {
-	// Money is the greatest budget of all agents in a project on one day, in $. With 0, no agent asks a model.
+	// Money is the most that all agents together may spend in a project on one day, in $. With 0, no agent asks a
+	// model.
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the tokens of all questions and answers together.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
@@ -374,11 +374,11 @@ type OthersBudget struct {
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
-	// Schedule is the time of day at which runs may begin, in local time. If your file has no block dreamer, there are
-	// no runs. If the schedule is empty, runs begin only on request, or after idle_minutes.
+	// Schedule is the time of day at which runs may begin, in local time. If it is empty, runs begin only on request,
+	// or after idle_minutes. Without a dreamer block in your file, there are no runs.
 	Schedule string `json:"schedule" check:"span" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
-	// IdleMinutes lets a run begin if no harness has sent a prompt for this many minutes, on mains power. 0 means
-	// never.
+	// IdleMinutes also lets a run begin if no harness has sent a prompt for this many minutes and the machine is on
+	// mains power. 0 means never.
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
@@ -408,7 +408,7 @@ type PinKeyFiles struct {
 	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
 	// TokenBudget bounds the outlines, in tokens.
 	TokenBudget int `json:"token_budget" jsonschema:"default=10000,minimum=2000,maximum=30000" project:"less"`
-	// MinReads is the number of sessions that must have read a file.
+	// MinReads is the number of sessions that must have read a file before its outline is shown.
 	MinReads int `json:"min_reads" jsonschema:"default=4,minimum=2,maximum=20" project:"more"`
 }
 

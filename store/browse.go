@@ -17,7 +17,8 @@ import (
 // ErrMissing says that there is no database.
 var ErrMissing = file.ErrMissing
 
-// A Browser reads the database for people, as it was at one moment. A host may have the database open.
+// A Browser reads the database for a command that shows it to a person. It sees the database as it was at one moment. A
+// host may have the database open at the same time.
 type Browser struct{ conn *sqlite3.Conn }
 
 // Browse runs the function browse with a Browser of the database in dir. See file.View for the errors.

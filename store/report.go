@@ -39,7 +39,7 @@ type SessionReport struct {
 }
 
 // A BustRow is a pass of the journal whose wire did not continue the previous wire. Resent and Removed are 0 if the
-// pass itself was steady, for example after a changed prompt of the harness.
+// pass itself was steady, for example if only the harness has changed its system prompt.
 type BustRow struct {
 	Pass int
 	At   int64
@@ -64,8 +64,9 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the sessions with the most recent passes, newest first, with the figures of a status. known is the number
-// of all sessions that have not expired. limit 0 means all. Long sessions do not make All slower.
+// All returns the reports for a status: at most limit sessions, those with the newest passes first. If limit is 0, it
+// returns all sessions. known is the number of all sessions that have not expired. Long sessions do not make All
+// slower.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		const isKept = `WHERE max(updated_at, last_pass_at) > ? `

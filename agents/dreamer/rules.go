@@ -178,8 +178,8 @@ func checkRewriting(content string, m chronicle.Memory) error {
 // maxFacts bounds the facts into which a memory is split.
 const maxFacts = 5
 
-// The facts together must keep the details of the memory. A rule is never split, because a fact could lose the rule's
-// condition or reason.
+// checkSplit checks a memory that was split into facts. Together, the facts must keep all details. A memory that states
+// a rule is never split, because a fact could lose the rule's condition or reason.
 func checkSplit(facts []string, of []chronicle.Memory) error {
 	switch {
 	case len(of) != 1:
@@ -209,8 +209,8 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail, such as a number, that follows another word in the fact than in the note. The number of
-// one fact must not move to another fact.
+// movedDetail returns a detail, such as a number, whose preceding word in the fact differs from its preceding word in
+// the note. Such a detail may have moved from one fact to another: "timeout 30, retries 5" must not become "timeout 5".
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -229,7 +229,8 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// checkWords checks that content is shorter than the memory, and that at most one of every "in" words is new.
+// checkWords checks that content is shorter than the memory, and that few of its words are new: with `in` = 4, at most
+// a quarter of them.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {
@@ -271,7 +272,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// A new text must have all details of the old texts, and no others. It may omit f.Gone, and may contain f.Found.
+// keeps checks that the new text has all details of the old texts and no other details. It may omit the details in
+// f.Gone, and may add those in f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)

@@ -156,7 +156,8 @@ func TestReceiptOfAGoodAndABadSummary(t *testing.T) {
 		t.Errorf("good: %+v, want %+v", good, want)
 	}
 	bad := Measure(session(), "Work", [4]string{"The agent worked on pool.go and ran into trouble.", "", "", ""})
-	// The weights: 8+5+5+4+4+4+2+2+1+1 = 36. Only pool.go (5) is found, by its unique last element.
+	// The ten anchors have the weights 8+5+5+4+4+4+2+2+1+1 = 36. The summary contains only one of them: the path
+	// internal/db/pool.go with the weight 5, which is recognised by its file name.
 	want := Receipt{Found: 1, All: 10, Score: 5.0 / 36, Missing: "Connections must never outlive a request! · Measure the pool · a tool said \"--- FAIL: TestPool (0.01s)\" · a tool said \"pool_test.go:31: pq: connection refused\" · 4be19c7 · docs/pool.md · go test ./internal/db · 250 · maxIdleConns"}
 	if bad != want {
 		t.Errorf("bad: %+v\nwant %+v", bad, want)
@@ -202,7 +203,7 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 	}
 }
 
-// Items that an older list shows as open may be done or given up in the newest list.
+// Only the newest todo list counts. An item that is open in an older list may be done or given up by now.
 func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	list := func(content string) []Call {
 		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
@@ -300,7 +301,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// If the search looked at the rest of the word for a slash at each position, this text would take minutes.
+// The text is one very long word. A search that scanned the rest of the word at each position, to look for a slash,
+// would take minutes.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {

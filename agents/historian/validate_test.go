@@ -29,9 +29,9 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// The table has the test vectors of a reference implementation. The reference closes gaps of up to 15 messages even if
-// they have words. If unprocessed_from is after the chunk, the reference does not require that the compartments cover
-// all messages.
+// The table contains the test vectors of a reference implementation. We differ from it in two ways. The reference
+// closes gaps of up to 15 messages between compartments even if those messages contain words. And if unprocessed_from
+// is after the chunk, it does not require that the compartments cover all messages.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {
@@ -187,8 +187,8 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	}
 }
 
-// If a lower tier were longer than the messages, it would push all older compartments out of the head as soon as the
-// head shows it.
+// None of the four tiers may be longer than the messages. If the head showed such a tier, it would push all older
+// compartments out of the head.
 func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for tier := range 4 {

@@ -110,7 +110,7 @@ func nameIn(word string) string {
 	return before[len(strings.TrimRight(before, "-")):] + name
 }
 
-// A word of more bytes must occur literally in the result, like a name.
+// A word with more bytes than this is treated like a name: it must occur literally in the result.
 const longestWord = 40
 
 // A precise word is a name, a path, an option or a number, such as "busy_timeout", "src/db.go", "--force" or "30". A
@@ -147,8 +147,8 @@ func has(text, word string) bool {
 	}
 }
 
-// checkAnchor rejects a text if fewer than two, or less than a third, of its terms are terms of the hit. Words of
-// grammar are ignored.
+// checkAnchor rejects a text that has too little in common with the hit. At least two of the text's terms, and at least
+// a third of them, must also be terms of the hit. Function words such as "the" do not count.
 func checkAnchor(text, hit string) error {
 	known := make(map[string]bool)
 	terms.Each(hit, func(term []byte, _ int) { known[string(term)] = true })

@@ -22,7 +22,7 @@ import (
 // The action must end without help.
 const patience = 20 * time.Second
 
-// A clone is a hostile repository that its user has just cloned, and the working directory of the test.
+// A clone is a hostile repository that the user has just cloned. It is the working directory of the test.
 type clone struct {
 	t                   *testing.T
 	root, home, project string
@@ -101,8 +101,8 @@ func sum(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// The repository contains a link to the user's .profile, at the path where install writes its backup. The backup is a
-// copy of the repository's configuration, so the repository would choose the new .profile.
+// The attack: the repository has a link to the user's .profile at the path where install writes its backup of the
+// repository's configuration. If install followed the link, it would overwrite .profile with text from the repository.
 func TestHostileCloneInstallFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"opencode.json.magicctx-backup", "opencode.json.magicctx-backup.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,8 @@ func TestHostileCloneUninstallTrustsNoRecord(t *testing.T) {
 	}
 }
 
-// The configuration file of the project, or its directory, is a link out of the project. install must not follow it.
+// The project's configuration file, or its directory, is a link that leads out of the project. install must not follow
+// it.
 func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){
 		"file":      func(c *clone) { c.link(filepath.Join(c.home, "user.json"), "project/opencode.json") },

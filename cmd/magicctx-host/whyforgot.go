@@ -20,7 +20,8 @@ type whyForgotCmd struct {
 	JSON bool     `help:"Print JSON."`
 }
 
-// Of this number of hits, why-forgot takes the first that contains the user's exact words.
+// candidates is the number of hits that why-forgot looks at. It takes the first one that contains the user's exact
+// words. If none does, it takes the best hit.
 const candidates = 20
 
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {

@@ -65,11 +65,12 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	}, nil
 }
 
-// The harness waits at its start until this search has read the project's files, so the search must be short.
+// The harness's start has to wait until the host has searched the project's files for conflicts, so the search must be
+// short.
 const conflictsTimeout = 500 * time.Millisecond
 
-// The returned function looks for conflicts, as doctor and install do, and returns them as warnings. If it finds
-// another context plugin, it also returns the reason why magicctx must not work.
+// conflictsOf returns a function that looks for conflicts, as doctor and install do, and returns them as warnings. If
+// it finds another context plugin, it also returns the reason why magicctx must not work.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
 		h := install.HarnessOf(harness.Program())
@@ -114,7 +115,9 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// Each harness has its own configuration, but all share one host. The longest time other than the default applies.
+// idleExit returns how long the host waits without clients before it ends. All harnesses share the host, but each has
+// its own configuration. So idleExit takes the longest time that the user has set, or the default if the user has set
+// none.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {

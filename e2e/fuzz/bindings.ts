@@ -2,11 +2,17 @@ import type { Pass } from "./journal.ts"
 import { before, shared, type Block, type Chain, type Turn } from "./provider.ts"
 import { excerpt, outline } from "./rules.ts"
 
-/** What a thinking block is bound to: the prompt before it (digest), in the request that it answered (chain). */
+/**
+ * What a provider remembers about a thinking block: digest is the digest of the prompt before the block, and chain is
+ * the request that the model answered with the block. A later request may contain the block only after the same prompt.
+ */
 export interface Bound {
   digest: bigint
   chain: Chain
-  /** The digest of the same place in the raw array. If it has changed, OpenCode itself has invalidated the thinking. */
+  /**
+   * The digest of OpenCode's own array up to the same place. If it has changed, OpenCode itself has invalidated the
+   * thinking.
+   */
   rawDigest: bigint
   /** Whether the host knows about the request. */
   isKnown: boolean
@@ -41,14 +47,18 @@ export class Bindings {
     this.report = report
   }
 
-  /** Records that the host's database is gone. Thinking whose binding it does not contain is lost for the host. */
+  /**
+   * Records that the host's database is gone. The host no longer knows what its thinking was bound to, so it may leave
+   * out all of it.
+   */
   databaseLost(): void {
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 
   /**
-   * Thinking that the original has lost stays lost in its copy. For example, the original has switched to another agent
-   * and back, so the prompt before the thinking is again the right one (-seed 100167).
+   * Takes over the lost thinking of the original: the fork does not have to send it either. Without this, a finding
+   * could be wrong. For example, the original switches to another agent and loses its thinking, then switches back. In
+   * the fork, the prompt before the thinking is the right one again, but the thinking is gone (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)
@@ -70,8 +80,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. If the host has
-      // no part in the request, this is no error of the shim.
+      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. If the host did
+      // not work on this request, this is not the shim's mistake.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -85,14 +95,14 @@ export class Bindings {
   }
 
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host removes all thinking. If only the newest answer has thinking,
-    // this changes no block of the last request, so it is no bust.
+    // After a change of the model or the agent, the host removes all thinking. If only the newest answer had thinking,
+    // the wire still continues the last request, so the pass is no bust. The lost thinking is no error.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork's first pass may drop content under pressure. The fork itself has sent nothing before, so the journal does
-    // not call the pass a bust (-seed 200461).
+    // A fork's first pass may drop content under pressure, and this invalidates thinking. The journal does not call
+    // this pass a bust, because the fork has sent nothing before (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
-    // The first request after the loss of the database may contain an old system prompt, which the shim repeats. The
-    // host does not know that prompt, to which the answer is then bound (-seed 3001).
+    // After the loss of the database, the shim may repeat an old system prompt in the first request. The answer is
+    // bound to that prompt, but the new host does not know it (-seed 3001).
     const isAfterLoss = hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
@@ -108,12 +118,13 @@ export class Bindings {
 }
 
 /**
- * Without a host, there are cases in which the shim cannot know that thinking is invalid:
+ * True if the host has not answered and the shim cannot know that thinking is invalid:
  *
- * A newly loaded shim has no patches, so it sends OpenCode's own array. The thinking in it is bound to the prompts that
- * were really sent. The first request of a fork has the same problem (-seed 5000005). If messages come back with their
- * branch, the shim has no patches for them, because the host made it forget them when they disappeared (-seed 740017).
- * In a fork, perhaps only the original has sent these messages (-seed 3400002 in Pi).
+ * A newly loaded shim has no patches, so it sends OpenCode's own array, but the thinking in this array is bound to the
+ * patched prompts that were sent before. The first request of a fork has the same problem (-seed 5000005). Messages may
+ * also come back with a branch of the session. The shim then has no patches for them, because the host made it forget
+ * them when the branch was left (-seed 740017). In a fork, perhaps only the original has sent these messages (-seed
+ * 3400002 in Pi).
  */
 function mayNotKnow({ chain, outcome, isReloaded, isCopy, hasGood, wasSent, isInLast }: BoundRequest): boolean {
   const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !isInLast(block.message))

@@ -59,7 +59,7 @@ export interface Message {
   parts: Part[]
 }
 
-/** A stored message. Like OpenCode, each pass decodes it again, so the row stores bytes. */
+/** A stored message. It is stored as bytes and decoded anew for each pass, as in OpenCode, so no pass can change it. */
 export class Row {
   private bytes: string | undefined
   readonly message: Message
@@ -154,7 +154,10 @@ export class Session {
     return this.rows.findLast((row) => row.message.info.role === "assistant")
   }
 
-  /** The rows that OpenCode reads. After a compaction: its own two rows, the turns that it kept, and all later rows. */
+  /**
+   * The rows that OpenCode reads. After a compaction, these are the two rows of the compaction, the turns that it kept,
+   * and all later rows.
+   */
   visible(): Row[] {
     const checkpoint = this.rows.findLastIndex(({ message }) => message.info.kind === "compaction")
     if (checkpoint >= 0) return this.rows.slice(checkpoint)

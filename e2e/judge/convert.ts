@@ -15,12 +15,15 @@ import { type Message, type Target, adapt, asked, modelOutput, namespaceOf, toUI
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Body = any
 
-/** A package that converts prompts to requests of its provider. api is the model's id if the request names no model. */
+/**
+ * A package that converts prompts to requests of its provider. `api` is the id of the model that is used if a request
+ * names none.
+ */
 export interface Converter {
   npm: string
   api: string
   open(fetch: typeof globalThis.fetch, api: string): LanguageModelV3
-  /** The provider options of a request, under the key of the package. */
+  /** The package's own options for a request, for example to switch on thinking. */
   options?: Record<string, unknown>
 }
 
@@ -57,7 +60,8 @@ export const converters = {
     open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
     options: { store: false },
   },
-  // OpenCode has its own package for Copilot, with the same dialect, but it is in no registry.
+  // For Copilot, OpenCode uses a package of its own, which is in no registry. It sends the same dialect as the package
+  // for OpenAI-compatible services, so the judge uses that package.
   copilot: {
     npm: "@ai-sdk/github-copilot",
     api: "gpt-4.1",
@@ -79,8 +83,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway gets the prompt in the SDK's own form, and itself uses Anthropic's package for Claude. So OpenCode makes
-  // no changes to the prompt.
+  // OpenCode sends the prompt to a gateway without any changes, in the SDK's own form. The gateway then uses
+  // Anthropic's package for Claude, so this converter does the same.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",
@@ -100,7 +104,7 @@ const System = "You are a coding agent."
 
 export interface Request {
   array: Message[]
-  /** If model is missing, the model is the one that the newest user message names. */
+  /** The model of the request. If it is missing, the newest user message names the model. */
   model?: { provider: string; id: string; api?: string } | undefined
 }
 

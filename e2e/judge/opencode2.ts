@@ -48,7 +48,7 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // If the provider itself runs a call, the result is in the same answer, and no message with a result must follow.
+  // If the provider itself has run a call, the result is in the same answer. No message with a result may follow.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

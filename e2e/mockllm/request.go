@@ -49,7 +49,8 @@ type Message struct {
 	Content []Content
 }
 
-// In the OpenAI dialect, a call has the type "tool_use" and a result "tool_result", so tests need no second check.
+// A Content is one block of a message. It has the same form in both dialects: a call of the OpenAI dialect also has the
+// type "tool_use" and a result "tool_result", so a test checks both dialects in the same way.
 type Content struct {
 	Type      string
 	Text      string
@@ -219,8 +220,9 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// Pi sends a prompt as a string. Only the last prompt is a block, because it needs a breakpoint. For the provider, both
-// forms are equal.
+// Pi sends a prompt as a plain string, except the last one: it sends that as a text block, because only a block can
+// carry a cache breakpoint. For the provider, both forms are the same text. asBlock turns a string into such a block,
+// so that the simulated cache also treats both forms as equal.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw
@@ -290,7 +292,8 @@ func textOf(raw json.Value) string {
 	return ""
 }
 
-// splitMarker removes cache_control from a block. It does not change the other bytes, so equal contents are equal.
+// splitMarker removes cache_control from a block, and reports whether the block had it. All other bytes stay the same,
+// so two blocks with the same content are equal with or without a marker.
 func splitMarker(raw json.Value) (json.Value, bool) {
 	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw, false

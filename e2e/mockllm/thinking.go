@@ -20,15 +20,16 @@ type BoundBlock struct {
 	Why   string
 }
 
-// If a block was valid in the last request, or came with its answer, the next request should contain it. If it is
-// missing, an Absence is the reason.
+// An Absence is the reason why a request lacks a thinking block that it should contain, because the block was valid in
+// the last request or came with the answer to it.
 type Absence int
 
 const (
-	// Lost: nothing before the block has changed, and the request contains the rest of its answer. So the client could
-	// have sent the block.
+	// Lost: the client has lost the block without need. Nothing before the block has changed, and the request contains
+	// the rest of the block's answer.
 	Lost Absence = iota
-	// Cut: something before the block has changed, so the block would be invalid.
+	// Cut: something before the block has changed, so the client was right to leave out the block, which would be
+	// invalid.
 	Cut
 	// Gone: the request no longer contains the block's answer.
 	Gone
@@ -66,7 +67,7 @@ func (t ThinkingCheck) CountMissing(how Absence) (n int) {
 type ThinkingCount struct {
 	Requests, Refused int
 	Made              int
-	// Sent counts the thinking blocks of all requests, by their state.
+	// Sent counts the thinking blocks in all requests. Valid, Invalid and Foreign are its parts.
 	Sent, Valid, Invalid, Foreign int
 	// Lost, Cut and Gone count each missing block once.
 	Lost, Cut, Gone int

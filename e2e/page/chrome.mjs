@@ -5,7 +5,10 @@ const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networki
 
 export const launch = (executablePath) => chromium.launch({ executablePath, chromiumSandbox: false, args: quiet, timeout: 0 })
 
-/** Adds to problems whatever a page must never do, for example write an error to the console. */
+/**
+ * Watches the page, and adds a line to `problems` for everything that a page must never do, for example write an error
+ * to the console.
+ */
 export function watch(page, origin, problems) {
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`console: ${message.text()}`))
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`))

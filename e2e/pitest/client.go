@@ -130,13 +130,14 @@ func (t Turn) Wait(ctx context.Context) (Message, error) {
 	return last, last.Err()
 }
 
-// idle waits until Pi is idle: until a run after the position at has ended, and no other run follows.
+// idle waits until a run has ended and no other run follows it. It looks only at the records after position `at`.
 func (p *Pi) idle(ctx context.Context, at int) error {
 	if p.version != V074 {
 		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))
 		return err
 	}
-	// Pi 0.74 does not report that it is idle. After a run, it may compact, or try again.
+	// Pi 0.74 does not report when it becomes idle. After a run has ended, Pi may still compact the session or retry
+	// the run.
 	for {
 		_, next, err := p.records.await(ctx, at, isOfType("agent_end"))
 		if err != nil {
@@ -144,7 +145,8 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// Pi announces a retry shortly after the end of the run, without synchronisation. So wait a moment.
+			// Pi announces a retry only a moment after the end of the run, and no record says that none will come. So
+			// wait a little.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {
@@ -167,7 +169,7 @@ func isOfType(types ...string) func(Record) bool {
 	return func(r Record) bool { return slices.Contains(types, r.Type) }
 }
 
-// Await returns the first record that is wanted. It may exist already, or come later.
+// Await returns the first record for which isWanted returns true. If there is none yet, it waits for one.
 func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, error) {
 	r, _, err := p.records.await(ctx, 0, isWanted)
 	return r, err

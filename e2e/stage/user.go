@@ -128,7 +128,8 @@ func (u *User) StopHost(ctx context.Context) error {
 // endTimeout is longer than the 5 s for which an ending host waits for calls.
 const endTimeout = 10 * time.Second
 
-// End sends the signal to a process, and polls until the process is gone. Only a parent could wait for it.
+// End sends the signal to a process, and waits until the process is gone. It has to poll, because the system lets a
+// program wait only for its own child processes.
 func End(ctx context.Context, pid int, signal os.Signal) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 
 var errTimeout = errors.New("the run has missed its deadline")
 
-// word describes the failure for people. For example, "unavailable" gives the error "agent unavailable: …".
+// failed returns the error for a run that has failed. word describes the failure for people: "unavailable" gives the
+// error "agent unavailable: …".
 func failed(kind ask.Kind, word, message string) *ask.Error {
 	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
 	if kind == "" {
@@ -73,7 +74,7 @@ func textOf(m transcript.Message) string {
 const modelNotFound = "ProviderModelNotFoundError"
 
 // unknownModel matches the message of the error modelNotFound, for example "Model not found: p/opsu. Did you mean:
-// opus, opus-4?". Some harnesses give a plugin only the message of an error. The groups of the expression are the
+// opus, opus-4?". It is needed because some harnesses tell a plugin only the message of an error. The groups are the
 // provider, the model, and the models that the harness suggests.
 var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)

@@ -18,12 +18,12 @@ const (
 	mayAdd     = "add"
 )
 
-// A restriction removes from a project's level all values that the project may not set. A cloned repository may ship
-// any file, so an untrusted project may only reduce things, or choose matters of taste. It must not raise costs, hang
-// prompts, or choose where text is sent.
+// A restriction removes the values that a project may not set from the project's configuration. A cloned repository may
+// contain any file, so an untrusted project may only reduce things or choose matters of taste. It must not raise costs,
+// hang prompts, or choose where text is sent.
 //
-// A restriction also removes bad values. Otherwise, a bad value of the project would replace the user's value. The
-// checker would then replace the bad value by the default, which may allow more than the user allows.
+// A restriction also removes the project's invalid values. Otherwise, such a value would replace the user's value, and
+// the checker would then replace it by the default. The default may allow more than the user does.
 type restriction struct {
 	loader  *loader
 	project *level
@@ -35,8 +35,9 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
 	for _, name := range own.ignored {
-		// The user's block has bad values, so the whole block is ignored. If the project replaced a bad value, the
-		// rest of the user's block would take effect.
+		// The user's block has bad values, so the whole block is ignored. The project's block must go, too. Otherwise,
+		// a good value of the project could replace the bad one, and the rest of the user's block would take effect
+		// after all.
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)
@@ -50,7 +51,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	}
 }
 
-// A block in a project's file must not start an optional agent.
+// agentsOf keeps an untrusted project from starting an optional agent. Such an agent is off unless the configuration
+// has a block for it, so the project's file must not count as having one.
 func (r *restriction) agentsOf(user *level) {
 	for _, name := range []string{"dreamer", "sidekick"} {
 		if !r.project.named[name] || user.named[name] {

@@ -612,7 +612,8 @@ func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// The environment of a host's first client decides where the host's socket is.
+// A host gets its environment from the client that started it, and that environment decides where the host's socket is.
+// doctor may run in another environment, and must still find the socket.
 func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 	o := well(t)
 	o.OtherDirs = o.RuntimeDirs[:1]

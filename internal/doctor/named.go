@@ -12,13 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// If the environment variable NamedBy is set, a plugin starts only the program whose path is its value.
+// NamedBy is an environment variable with the path of a program. If it is set, the plugins start only this program as
+// the host.
 const NamedBy = "MAGICCTX_HOST"
 
 // namedTimeout is ample: our binary prints its version in milliseconds, our launcher in some hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram has the words of the plugin's own message about a path that is no program.
+// errNoProgram describes a path that is no program, in the same words as the plugin.
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names, and returns its problem as a sentence, or "". isBroken means that no

@@ -54,7 +54,8 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// If a directory fits, the host uses it, and problems of the directories before it are only warnings.
+// forSocket checks the directories that could hold the host's socket. The host uses the first one that fits, so
+// problems of the directories before it are only warnings. If none fits, all problems are failures.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail
@@ -72,8 +73,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory of ours, if it exists. If the host cannot use it, directory calls unusable. If other
-// users have a forbidden permission, directory calls open.
+// directory checks a directory of ours, if it exists. It calls `unusable` if the host cannot use the directory, and
+// `open` if other users have a forbidden permission.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {

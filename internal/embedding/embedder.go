@@ -58,9 +58,9 @@ func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error)
 	}
 }
 
-// If the service refuses a batch, embed sends each text alone. A text that is refused again gets no vector. If all of
-// several texts are refused, the texts cannot be the reason, and embed fails. If a batch of one text is refused,
-// refused is the service's error.
+// If the service refuses a batch, embed sends each of its texts alone. A text that is refused again gets no vector. But
+// if all texts of the batch are refused, the texts are probably not the reason, so embed fails. A batch of only one
+// text is not sent again: the text gets no vector, and `refused` is the service's error.
 func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
 	all := make([]string, len(texts))
 	for i, t := range texts {

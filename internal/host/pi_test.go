@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession imitates the shim of Pi, on a second connection to the host of the embedded harness.
+// A piSession plays the shim of Pi. It connects to the same host as the embedded harness, on a second connection.
 type piSession struct {
 	*harness
 	id       string
@@ -284,8 +284,8 @@ func TestPiEvents(t *testing.T) {
 	}
 }
 
-// Pi gives an answer the time at which it began, so the answer after a refusal may have an earlier time than the
-// refusal. This answer must still end the overflow. Otherwise, one more pass would free space.
+// In Pi, the time of an answer is the time at which it began. So an answer that comes after a refusal may have an
+// earlier time than the refusal. It must still end the overflow, or one more pass would free space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)
@@ -319,8 +319,8 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. If the prompt has changed, the pass of the turn's
-// first request begins a new preamble. All thinking that is bound to the old prompt is then removed.
+// Pi's shim asks for the system prompt before the first pass of a turn. If the prompt has changed, that pass begins a
+// new preamble, and removes all thinking that is bound to the old prompt.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {
@@ -436,7 +436,8 @@ func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	}
 }
 
-// The user goes back to an earlier message with /tree. Once, the status called the bust a change by the harness.
+// The user goes back to an earlier message with /tree. The status must say so. An earlier version blamed a change by
+// the harness.
 func TestPiGoingBackIsNamed(t *testing.T) {
 	p := newPi(t)
 	for i := range 3 {
@@ -471,8 +472,9 @@ func TestPiGoingBackIsNamed(t *testing.T) {
 	}
 }
 
-// In Pi, the units of a branch that the user has left stay in the database, because the user may come back. Once, the
-// parts of the prompt included them, so a prompt of one short question seemed to be full of tool output.
+// In Pi, the units of a branch that the user has left stay in the database, because the user may come back. They must
+// not count as parts of the prompt. In an earlier version, they did, so a prompt of one short question seemed to be
+// full of tool output.
 func TestPiPartsOfThePromptAreThoseOfTheBranch(t *testing.T) {
 	p := newPi(t)
 	parts := func() schema.TokensBySource {
@@ -514,8 +516,8 @@ func TestPiPartsOfThePromptAreThoseOfTheBranch(t *testing.T) {
 	}
 }
 
-// A fork of Pi has its original's messages under the same keys. It begins with the original's tags, drops
-// and thinking, even after a message whose time Pi changes when it stores the message.
+// In Pi, a fork has the messages of its original, with the same keys. So it must begin with the original's tags, drops
+// and thinking. This must work even after a custom message, whose time changes when Pi stores it.
 func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	p := bindingPi(t)
 	p.system("A")
@@ -543,7 +545,8 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
-// If Pi's compaction keeps all messages, its summary comes before older messages. So the newest tag is first.
+// If Pi's compaction keeps all messages, it inserts a summary before messages that already have tags. The summary gets
+// the newest tag, so the tags are no longer in the order of the messages. A fork must cope with that.
 func TestPiForkAfterACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")

@@ -20,8 +20,8 @@ func (h *harness) booked() []chronicle.Call {
 	return calls
 }
 
-// A call has the price of its model, and counts of its compartments and memories. A deleted session's calls stay
-// booked.
+// A call is booked at the price of its model, together with the number of compartments and memories that came from it.
+// It stays booked when its session is deleted.
 func TestCallsAreBooked(t *testing.T) {
 	h := answering(t, learning)
 	h.limits.Price.Output = 5
@@ -91,8 +91,9 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 	}
 }
 
-// The first question of a run fails after its model has read and written, and a later question succeeds. Once, the
-// status left out the failed question, and spend claimed that it was included.
+// The first question of a run fails, but the provider charges for it, because its model has read and written tokens. A
+// later question succeeds. In an earlier version, the status left out the failed question, although spend claimed that
+// it was included.
 func TestBillHoldsFailedQuestions(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}

@@ -22,22 +22,26 @@ const allCalls = 1 << 30
 // closeTimeout is short: the server has already waited for the running calls, and nobody waits for their answers now.
 const closeTimeout = 2 * time.Second
 
-// If runsTimeout cuts off a run of the historian, a later process repeats the run.
+// runsTimeout is how long the store's closing waits for running agents. If it cuts off a run of the historian, a later
+// process repeats the run.
 const runsTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
-// schema. It then answers each call with the reason. Each initialize of a harness tries to open the store again.
+// schema. While the store is missing, the Standby answers each call with the reason, and tries to open the store again
+// whenever a harness calls initialize.
 type Standby struct {
 	path  string // the path of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening lets one attempt at a time open the store. It is a channel, so that a wait can end with the context.
+	// opening is a lock for the attempt to open the store, so that there is only one at a time. It is a channel and not
+	// a mutex, so that a caller can stop waiting when its context ends.
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
-	// takes all tokens. gate is no mutex, because a call may never return, and a wait must end with the context.
+	// takes all tokens. gate is a semaphore and not a mutex: a call may hang forever, so whoever waits for it must be
+	// able to give up when a context ends.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
@@ -67,11 +71,13 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// openTimeout is short, because a user's pass waits for the initialize while another program locks the database. A
-// migration may take longer, but the first attempt, at the start, has no such bound.
+// openTimeout is short. Initialize tries to open the store, and a user's request waits for it. If another program holds
+// the database's lock, the user should not wait long. A migration may take longer, but the first attempt, when the host
+// starts, has no timeout.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout is for a new, empty database. No other program locks it, but a slow disk has to write the whole schema.
+// mendTimeout is for replacing a damaged database with an empty one. No other program locks the new file, but a slow
+// disk needs time to write the whole schema.
 const mendTimeout = 3 * time.Second
 
 // If the store is missing or has failed, Initialize opens it. Then it opens the directory for the client.
@@ -104,7 +110,7 @@ func (s *Standby) Initialize(ctx context.Context, c client.Client, p schema.Init
 	return r, nil
 }
 
-// A host that is opened later needs the directories of the clients.
+// remember stores the directories that a client has opened. If the store is opened later, the new host needs them.
 func (s *Standby) remember(c client.Client, p schema.InitializeParams) {
 	s.clientsMu.Lock()
 	defer s.clientsMu.Unlock()
@@ -132,7 +138,8 @@ func (s *Standby) tryOpen(ctx context.Context) {
 		if s.host.guard.Trouble() == "" { // another call has already opened the store again
 			return
 		}
-		// Only a new opening replaces a damaged database, or notices that a full disk has space again.
+		// The host works only after its store is closed and opened again: opening replaces a damaged database, and
+		// notices that a full disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)
@@ -169,8 +176,8 @@ func (s *Standby) works(ctx context.Context) bool {
 	return s.host != nil && s.host.guard.Trouble() == ""
 }
 
-// Opening the store moves a damaged database aside. Then client c, whose pass found the damage, notifies the user. If
-// c cannot, the next client that initializes does.
+// replaceDamaged opens the store again, which moves the damaged database aside and creates an empty one. Client c,
+// whose pass found the damage, then tells the user. If c cannot, the next client that initializes tells the user.
 func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
@@ -194,7 +201,8 @@ func (s *Standby) replaceDamaged(ctx context.Context, c client.Client, directory
 	}
 }
 
-// damage returns, only once, the notice that an empty database has replaced a damaged one. The caller holds the gate.
+// damage returns the notice that an empty database has replaced a damaged one. Only the first call returns it, so that
+// the user sees it once. The caller holds the gate.
 func (s *Standby) damage() []string {
 	moved := s.host.Store.Recovered()
 	if moved == "" || !s.host.damageTold.CompareAndSwap(false, true) {
@@ -203,7 +211,8 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for running calls. If a call does not return, Close gives up: the process ends and releases its lock.
+// Close waits for the running calls, and then closes the store. If a call does not return, Close leaves the store open.
+// The process is about to end anyway, and then the system releases the store's lock.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -244,8 +253,8 @@ func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err err
 	return s.host, func() { s.gate.Release(1) }, nil
 }
 
-// If the pass finds the database damaged, Transform replaces the database and runs the pass again. The new host does
-// not hold the base of a delta, so the answer is then a resync.
+// If the pass finds that the database is damaged, Transform replaces the database and runs the pass again. The new host
+// does not have the messages to which the shim's delta refers, so it asks the shim for the whole session (a resync).
 func (s *Standby) Transform(ctx context.Context, c client.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	m, damaged, err := s.transform(ctx, c, p)
 	if damaged {
@@ -269,7 +278,8 @@ func (s *Standby) Disconnected(c client.Client) {
 	s.clientsMu.Lock()
 	delete(s.clients, c)
 	s.clientsMu.Unlock()
-	// Only the opening of a store can delay Acquire, and the opening ends with its own context.
+	// This needs no timeout. Acquire waits only while the store is being opened, and that attempt has a timeout of its
+	// own.
 	if err := s.gate.Acquire(context.Background(), 1); err != nil {
 		return
 	}

@@ -12,8 +12,8 @@ import (
 // TextComplete removes imitated tags, for example `§12§`, from the start of the model's text, before the harness
 // stores it. It removes only tags that the session has given; see render.CutImitations.
 //
-// If the model binds its thinking, the text stays: later thinking would be bound to the text as the model wrote it.
-// If no thinking follows, render leaves the tags out of the wire.
+// If the model binds its thinking, the text is not changed, because the thinking that follows it will be bound to the
+// text as the model wrote it. If no thinking follows, render removes the tags from the wire instead.
 func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
 		h.guard.Wrote(err) // the event at the end of the answer tries the binding again
@@ -28,8 +28,8 @@ func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextC
 	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
 }
 
-// bindText binds the thinking of the answer that contains the text. A harness that runs only one prompt may exit
-// before the event at the answer's end, but it waits for this hook.
+// bindText binds the thinking of the answer that contains the text. The event at the end of the answer does so, too,
+// but a harness that runs only one prompt may exit before this event. It always waits for this hook.
 func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil

@@ -21,7 +21,8 @@ type Indexer struct {
 	Identify func(ctx context.Context, directory string) (string, error)
 	// If LoadConfig is nil, Run reads no commits.
 	LoadConfig func(schema.Harness, string) schema.Config
-	// Known adds ordinals and typed lines from the store to a session, and may be nil.
+	// Known adds facts from the host's store to a session before it is read: the ordinals of its messages, and which
+	// lines the user typed. Known may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
 	// After each batch, the indexer pauses for Share times as long as the batch took.
@@ -50,7 +51,7 @@ const batchMessages = 500
 
 const sliceMessages = 200
 
-// A run reads the newest messages of the previous run again, because a model may have continued them.
+// A run begins with the last messages that the previous run read, because a model may have continued them since.
 const again = 4
 
 // Session reads the messages that the index lacks, and returns their number. It replaces changed messages, and
@@ -103,8 +104,8 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 
 var errRewritten = errors.New("the session was rewritten")
 
-// read decodes in one goroutine while another one writes, because both take about as long. A channel bounds the
-// memory.
+// read decodes messages in one goroutine and stores them in another, because both take about equally long. The channel
+// between them has no buffer, so few batches are in memory at the same time.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -173,7 +174,8 @@ type writer struct {
 	extractor extractor
 	// isChecked means that the previous run's newest message still has the same ordinal.
 	isChecked bool
-	// isCut means that the last read ended before the end of the session.
+	// next is the ordinal at which the next read begins. isCut means that the last read stopped before the end of the
+	// session.
 	next  int
 	isCut bool
 }

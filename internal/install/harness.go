@@ -16,7 +16,7 @@ type Harness struct {
 	Programs []string
 	// RestartNote says, in brackets, how to restart the harness if it runs without a window.
 	RestartNote string
-	// List is the key of the list of plugins.
+	// List is the configuration key of the list of plugins, for example "packages" in Pi.
 	List    string
 	Package string
 
@@ -24,22 +24,24 @@ type Harness struct {
 	files []string
 	// newFile is the first content of a new configuration.
 	newFile string
-	// panelFiles and newPanelFile are like files and newFile, for the list from which the harness's screen loads the
-	// panel. If the harness loads the panel together with the plugin, both are empty.
+	// The panel is the part of magicctx on the harness's screen. If the screen has a configuration file of its own with
+	// a list of plugins, panelFiles and newPanelFile are like files and newFile, but for that file. If the harness
+	// loads the panel together with the plugin, both are empty.
 	panelFiles   []string
 	newPanelFile string
-	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
+	// isStrict means that the harness ignores the whole configuration file if it contains a comment or a trailing
+	// comma.
 	isStrict bool
 
 	// The preferred directory is first.
 	userDirectories func(Place) []string
 	noUserDirectory error
-	// variable names an environment variable with the path of one more configuration, and panelVariable one with the
-	// path of the screen's configuration.
+	// variable is the environment variable that names one more configuration file, for example OPENCODE_CONFIG.
+	// panelVariable is the same for the screen's configuration file.
 	variable, panelVariable string
 	projectDirectories      func(project string) []string
-	// inForce returns the configurations at a place, in the order in which the harness merges them. dirs are
-	// directories in which the harness and its plugins look for more files.
+	// inForce returns the configuration files that apply at a place, in the order in which the harness merges them.
+	// dirs are the directories in which the harness and its plugins look for more files.
 	inForce func(Place) (files, dirs []string)
 
 	// specOf returns the value that names the plugin in an entry, or nil.
@@ -49,22 +51,26 @@ type Harness struct {
 	isPath  func(spec string) bool
 	npmSpec func(name string) string
 
-	// In "compaction", the key compactionSwitch switches the harness's own compaction off. An installation sets the
-	// keys in switchesOff to false. If the plugin can prevent compactions, switchesOff is empty.
+	// compactionSwitch is the key below "compaction" that switches the harness's own compaction on and off, for example
+	// "auto". switchesOff lists the keys that an installation sets to false. It is empty if the plugin can prevent
+	// compactions itself.
 	compactionSwitch string
 	switchesOff      []string
 
-	// The harness also loads plugins from moreLists. An installation only reads them.
+	// moreLists are the keys of more lists from which the harness loads plugins. An installation reads these lists, but
+	// does not change them.
 	moreLists []string
-	// The harness loads scripts in discoveryDirectories, below the directories of inForce, without an entry. If
-	// discoversFolders is true, the harness also loads folders with a script in them.
+	// The harness loads every script in these directories, even if no configuration lists the script. The directories
+	// are below those that inForce returns. If discoversFolders is true, the harness also loads folders that contain a
+	// script.
 	discoveryDirectories []string
 	discoversFolders     bool
-	// pluginConflicts finds conflicts with plugins that are no competitors, and may be nil.
+	// pluginConflicts finds conflicts with plugins that do another job than magicctx. It may be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory, in the data directory or in a project's projectDirectory.
-	// If loadsDirectories is true, an installation lists the directory, otherwise the file in it.
+	// shimDirectory is the name of our plugin's directory. It lies in the data directory or, for a single project, in
+	// the project's projectDirectory. If loadsDirectories is true, an installation lists this directory in the
+	// configuration; if not, it lists the file in it.
 	shimDirectory, projectDirectory string
 	loadsDirectories                bool
 	// An installation for a project shows projectNote, which may be "".
@@ -89,7 +95,8 @@ func HarnessOf(id schema.Harness) *Harness {
 	return nil
 }
 
-// If the plugin prevents the harness's own compaction while it works, an installation leaves the setting alone.
+// HoldsCompactionBack reports whether the plugin prevents the harness's own compaction while it works. Then an
+// installation does not change the harness's compaction setting.
 func (h *Harness) HoldsCompactionBack() bool { return len(h.switchesOff) == 0 }
 
 var errNoHarness = errors.New("no harness is named")

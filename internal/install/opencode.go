@@ -27,9 +27,9 @@ var OpenCode = &Harness{
 	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// If there is no tui.json, OpenCode 1 moves the settings of its screen from opencode.json to a new tui.json.
-	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file. So a new list is in
-	// tui.jsonc.
+	// A new list of plugins for the screen goes into tui.jsonc, because a new tui.json would cause two problems.
+	// OpenCode 1 moves its screen settings from opencode.json to tui.json, but not if that file already exists.
+	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
@@ -74,7 +74,8 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce follows measurements with OpenCode 1.18. Without p.Project, it leaves out the files of projects.
+// openCodeInForce lists the files in the order that tests with OpenCode 1.18 have shown. Without p.Project, it leaves
+// out the files of projects.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)

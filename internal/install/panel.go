@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// If the harness's screen has no list of plugins, ok is false.
+// panelPlace returns the place of the screen's own configuration. If the screen has no list of plugins, ok is false.
 func panelPlace(p Place) (list Place, ok bool) {
 	h := *p.Harness
 	h.files, h.newFile, h.variable, h.switchesOff, h.loadsDirectories = h.panelFiles, h.newPanelFile, h.panelVariable, nil, false
@@ -16,8 +16,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel adds to the plan that the harness's screen loads the plugin's panel. The plugin works without the panel,
-// so addPanel reports a problem only as a note.
+// addPanel adds a step to the plan: the harness's screen is to load the plugin's panel. The plugin also works without
+// the panel, so addPanel reports a problem only as a note.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {

@@ -14,8 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// NoteError looks for an overflow in an error of the harness. message is the step that stores the error, or nil for
-// an error of the session. A harness may report a refusal both ways, or only as an error of the session.
+// NoteError looks for an overflow in an error that the harness has reported. If a step stores the error, `message` is
+// this step. If the error belongs to the whole session, `message` is nil. A harness may report the same refusal in both
+// ways, or only as an error of the session.
 func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Value, message *transcript.Message) error {
 	o, ok := overflow.Detect(report)
 	if !ok {

@@ -12,24 +12,28 @@ import (
 )
 
 // A pause is the time between a session's last request and a pass. If the provider still reads the prefix from its
-// cache after the pause, the prefix has lived that long.
+// cache after the pause, it keeps prefixes for at least that long.
 type pause struct {
 	model           schema.Model
 	npm             string
 	atLeast, atMost time.Duration
-	// shared is the size, in tokens, of the part before the first message, for example the system prompt. Other
-	// sessions may keep this part cached. kept is the size of the messages that are unchanged since the last request.
+	// shared is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
+	// sessions may have kept this part in the cache. kept is the size of the messages that have not changed since the
+	// last request.
 	shared, kept int
-	// isWhole means that kept covers the whole last wire, and that the provider reports cache reads and looks back
-	// far enough to find the prefix. Only then does a miss prove that the prefix was too old.
+	// isWhole means that a miss proves something: the provider no longer had the prefix. Three things must be true: the
+	// new request repeats the whole last wire, the provider reports cache reads, and it looks back far enough to find
+	// the prefix.
 	isWhole bool
 }
 
-// A session's pause is nil after the usage of the pass is known, or if this usage would prove nothing.
+// pauses has the pause before each session's current pass. It is nil if the pass's usage will prove nothing, or has
+// already been evaluated.
 var pauses = session.NewSlot[*pause]()
 
-// If a prompt repeats fewer than minRepeatedTokens of the messages, its usage proves nothing. The size of the shared
-// part is only an estimate, so a small read may be of the shared part alone.
+// If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host only
+// estimates the size of the shared part, so what looks like a small read of the messages may be a read of the shared
+// part.
 const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before a pass, or nil if the pass's usage will prove nothing. It must be called
@@ -57,9 +61,9 @@ func (l *Learner) pauseBefore(ps *pass.Pass) *pause {
 	}
 }
 
-// NotePause compares the newest pass's usage with its pause. If at least three quarters of the messages' tokens were
-// read from the cache, the prefix was alive. At most a quarter means that it was gone. Anything between proves
-// nothing: the margins are wide, because providers count tokens in other ways than the host.
+// NotePause compares the usage of the newest pass with its pause. If at least three quarters of the messages' tokens
+// were read from the cache, the prefix was still alive. If it was at most a quarter, the prefix was gone. Anything
+// between proves nothing. The margins are wide, because a provider counts tokens differently from the host.
 func (l *Learner) NotePause(ctx context.Context, s *session.Session, m schema.Model, u transcript.Usage) error {
 	p := *pauses.Of(s)
 	if p == nil || u.Prompt() == 0 {

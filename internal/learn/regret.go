@@ -10,9 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A project regrets a rule if models read more than regrettedShare of its removed tokens again, in at least
-// regrettedPieces pieces. The goal for all rules together is 2 %, so a rule with twice that share takes content that
-// this project needs. A high share of only a few pieces may be chance.
+// A project regrets a rule if models read more than regrettedShare of the removed tokens again, in at least
+// regrettedPieces pieces. The goal for all rules together is 2 %. A rule with twice that share removes content that is
+// still needed in this project. With only a few pieces, a high share may be chance.
 const (
 	regrettedShare  = 0.04
 	regrettedPieces = 3
@@ -28,7 +28,8 @@ type regret struct {
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects removed content that new messages read again. If the database is busy, a later pass stores it.
+// noteRereads collects the removed content that new messages have read again. If the database is busy, a later pass
+// stores it.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {
@@ -66,7 +67,8 @@ func removals(ps *pass.Pass) (rows []store.RemovalRow) {
 	return rows
 }
 
-// The returned function asks the store once, and again if the model reads removed content, or the project changes.
+// IsRegretted returns a function that reports whether the session's project regrets a rule. The function asks the store
+// once, and again only if the model has read removed content or the project has changed.
 func (l *Learner) IsRegretted(ctx context.Context, ps *pass.Pass) func(rule string) bool {
 	return func(rule string) bool {
 		s, known := ps.Session, regrets.Of(ps.Session)

@@ -7,10 +7,10 @@ import (
 )
 
 type sampling struct {
-	// learnRatio compares two answers. from is the key of the older one, or "" before the first answer.
+	// learnRatio compares the usages of two answers. from is the key of the older answer, or "" if there is none yet.
 	from string
-	// answered is the key of the newest answer before the last bust. Its prompt was not yet shortened, so no
-	// comparison may begin with this answer.
+	// answered is the key of the newest answer before the last bust. No comparison may begin with this answer, because
+	// its prompt did not yet have the edits of the bust.
 	answered string
 }
 

@@ -19,11 +19,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System returns the system prompt of a request, with the guidance at the end, and with the date of the cached prefix.
-// If the harness has changed the rest of the prompt, System accepts the change and journals a bust. If the model binds
-// its thinking, frozenSystem or nextFrozenSystem chooses the prompt. Some harnesses call System before the passes of a
-// turn (SystemVocabulary.ComesFirst). The result is then used in the whole turn, and after a change, the next pass is
-// the bust.
+// System returns the system prompt for a request: the harness's prompt, with the guidance at the end and with the date
+// that the cached prefix already has. If the harness has changed anything but the date, System uses the new prompt and
+// journals a bust. For a model that binds its thinking, frozenSystem or nextFrozenSystem chooses the prompt instead.
+//
+// Some harnesses call System once, before the first pass of a turn (SystemVocabulary.ComesFirst). They use the result
+// for the whole turn. A changed prompt then makes the next pass the bust, not the last one.
 func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	codec, err := client.CodecOf(key.Harness)
@@ -80,10 +81,10 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 	return schema.SystemResult{System: r.prompt}, nil
 }
 
-// noteSystem stores the state after a request's system prompt. If the prompt has changed, one pass loses its prefix. If
-// the harness calls System before the passes of a turn, this is the next pass; if not, it is the newest pass. If the
-// newest pass is not stored, the journal has no line to mark as a bust. noteSystem then stores nothing, and the next
-// request shows the same change.
+// noteSystem stores the state after a request's system prompt. A changed prompt makes one pass a bust: the next pass if
+// the harness calls System before the passes of a turn, and otherwise the newest pass. If the newest pass could not be
+// stored, the journal has no row for it. Then noteSystem stores nothing, and the next request will show the same change
+// again.
 func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
 	isLost := s.IsUnstored || s.SystemOf == s.Row.Passes
 	s.SystemOf = s.Row.Passes
@@ -134,8 +135,9 @@ func (pr *Prompts) saveSystem(ctx context.Context, s *session.Session, state sto
 	return nil
 }
 
-// frozenSystem returns the system prompt of the preamble, because thinking is bound to this prompt. If the harness
-// sends another prompt, the new one waits. The first pass of the next turn begins a new preamble with it.
+// frozenSystem returns the system prompt of the current preamble, because the thinking is bound to that prompt. If the
+// harness sends a different prompt, the model does not get it yet. The first pass of the next turn begins a new
+// preamble with it.
 func (pr *Prompts) frozenSystem(ctx context.Context, s *session.Session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.Row.System
@@ -203,15 +205,16 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt. changed ignores the date. A new date is
-// used only when the prefix is gone anyway: a new epoch has begun, or the rest of the prompt has changed. If the date
-// changed the prompt at another time, there would be two busts (defect C6).
+// nextSystemState returns the state after a request with this system prompt. A new date does not count as a change. It
+// is used only when the prefix is gone anyway, because a new epoch has begun or the rest of the prompt has changed. At
+// any other time, a new date would cause a bust of its own (defect C6).
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
 	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If earlier passes have stored no prompt, their requests had no guidance. A prompt with guidance is a change.
+	// If the session has passes but no stored prompt, the requests of those passes had no guidance. So a prompt with
+	// guidance is a change.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.DateIn(system[0])
@@ -224,7 +227,7 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals why the newest pass has lost its prefix: the harness made a change after this pass.
+// noteBust journals that the newest pass has lost its prefix because the harness changed something after the pass.
 func (pr *Prompts) noteBust(ctx context.Context, s *session.Session, cause string) {
 	learn.PromptChanged(s)
 	pr.Log.Info("prefix lost", "session", s.Key.Session, "pass", s.Row.Passes, "cause", cause)

@@ -17,8 +17,8 @@ type TextOptions struct {
 
 const outlined = 200
 
-// Text returns a message as text, verbatim if it is not outlined. Each part begins with the message's ordinal.
-// If the part is a text, the letter of its author follows. All other lines of a part are indented, so that no
+// Text returns a message as text. Unless Outline is set, the contents are verbatim. Each part begins with the message's
+// ordinal. If the part is a text, the letter of its author follows. All other lines of a part are indented, so that no
 // content looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?

@@ -34,7 +34,7 @@ var (
 // A signature is an error without the parts that differ each time.
 type signature []string
 
-// If the line fits many errors, the result is nil.
+// signatureOf returns the signature of a line, or nil if the line is so common that it would fit many different errors.
 func signatureOf(line string) signature {
 	line = place.ReplaceAllString(strings.TrimSpace(line), "")
 	for _, c := range changing {
@@ -57,8 +57,8 @@ func signatureOf(line string) signature {
 	return s
 }
 
-// isName reports whether the signature is only a name, for example of a test. A test may fail for different reasons.
-// So a remedy is shown only if the agent explained the failure.
+// isName reports whether the signature is a single name, for example the name of a failed test. The same test may fail
+// for different reasons. So a remedy is shown for such an error only if the agent explained the failure.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
 // frame lists words that often surround an error. dull lists words that most errors contain.
@@ -112,7 +112,7 @@ func (s signature) isLike(other signature) bool {
 	return both >= alike*all
 }
 
-// The shorter signature must contain this share of the longer one, by weight.
+// alike is the share of the longer signature's weight that both signatures must have in common.
 const alike = 0.7
 
 // hasName reports whether a signature contains a name, for example of a module.
@@ -125,7 +125,8 @@ type failure struct {
 	errors  []signature
 }
 
-// If both errors contain a name, the names must match. If not, both must come from the same command.
+// isSame reports whether an earlier error is the same as this one. If both contain a name, the names must match. If
+// not, the same command must have caused both.
 func (f *failure) isSame(h *index.Hit) bool {
 	isNamed, isLike := false, false
 	for line := range strings.Lines(h.Text) {
@@ -156,8 +157,8 @@ type remedy struct {
 // An error must go away within maxSteps messages. After a longer time, something else may have helped.
 const maxSteps = 40
 
-// remedyIn returns what made an error go away. after has the session's chunks after the error. If the failed command
-// never ran again without the error, remedyIn returns nil.
+// remedyIn returns what the agent did to make an error go away. `after` contains the session's chunks after the error.
+// If the failed command never ran again without the error, remedyIn returns nil.
 func (f *failure) remedyIn(at *index.Hit, after []index.Hit) *remedy {
 	about := strings.TrimSpace(at.Context)
 	main := commandOf(about)

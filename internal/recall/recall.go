@@ -27,15 +27,17 @@ import (
 const (
 	// within is how long a pass waits for the index. A fact that is found later is delivered with the next new content.
 	within = 8 * time.Millisecond
-	// apart is the least number of passes between two lines.
+	// apart is the smallest distance between two lines, in passes.
 	apart = 4
-	// soon is the number of passes in which the model must use a line. A later use is not recorded.
+	// soon is the number of passes after a line in which the host checks whether the model uses the line. A later use
+	// is not recorded.
 	soon = 6
 	// At most maxConsidered facts are compared with the text that the model sees.
 	maxConsidered = 5
 )
 
-// A Recaller delivers what earlier messages know.
+// A Recaller adds facts from earlier messages to a session, for example what helped when the same error occurred
+// before.
 type Recaller struct {
 	Options
 	reader reader
@@ -71,8 +73,8 @@ type told struct {
 	isRead   bool
 	rows     []store.RecallRow
 	unstored []store.RecallRow
-	// asked maps each name to the pass that looked it up. A session uses the same files and commands again and again, so
-	// asked saves lookups.
+	// asked maps each file or command to the pass that last looked it up. A session uses the same names again and
+	// again, so this saves most lookups.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
 	pending chan []fact
@@ -141,7 +143,8 @@ func (r *Recaller) decide(ctx context.Context, ps *pass.Pass) {
 
 func note(line string) string { return "<system-reminder>\n" + line + "\n</system-reminder>" }
 
-// If the lookup of an earlier pass was too slow, lookUp returns the facts of that lookup.
+// lookUp returns the facts about the cues. If an earlier lookup was too slow for its pass and is still pending, lookUp
+// starts no new one, and returns the facts of the earlier lookup when they are ready.
 func (r *Recaller) lookUp(t *told, s *session.Session, cues []cue, least float64) (facts []fact) {
 	if t.pending == nil {
 		if len(cues) == 0 {
@@ -273,7 +276,8 @@ func isFollowed(row *store.RecallRow, p *transcript.Part, directory string) bool
 	return false
 }
 
-// The fork's units contain the lines of the original, so copyLines copies their rows.
+// The units of a fork contain the lines that were added to the original's units. So copyLines also copies the rows of
+// these lines.
 func (r *Recaller) copyLines(ctx context.Context, s *session.Session, original store.Key) error {
 	rows, err := r.Store.Recalls(ctx, original)
 	if err == nil {

@@ -52,8 +52,8 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// If the low mark is below the one that the price chooses, busts remove more. If the session never
-// reaches the high mark, it costs the same as an unmodified prompt.
+// If the user sets a lower low mark than the host would choose from the prices, busts remove more. If the session never
+// reaches the high mark, it costs the same as with an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If a session began before the trace, the trace may hold a command before the session's first pass. The
-// recorder asks for the session's state only with that pass, but the replay needs it before the command.
+// A trace may begin in the middle of a session, and the user may run a command before the first recorded pass. The
+// recorder asks for the session's state only at that pass, so the state is recorded after the command. The replay must
+// move it before the command.
 func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	const (
 		other   = `{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":8,"method":"command/execute","params":{"session":"other","command":"ctx-flush"}}}` + "\n"
@@ -39,8 +40,8 @@ func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	}
 }
 
-// The bug: the states of many sessions were moved one after the other, which took minutes for this trace of
-// some megabytes.
+// The bug: the replay moved the states of many sessions one after the other. For this trace of some megabytes, that
+// took minutes.
 func TestHostileTraceMovesItsStatesAtOnce(t *testing.T) {
 	const n = 50_000
 	var hostile trace
@@ -56,8 +57,9 @@ func TestHostileTraceMovesItsStatesAtOnce(t *testing.T) {
 	}
 }
 
-// A host that has just started does not hold the base of the shim's next array. It asks for the whole array and
-// runs no pass, so the first transform is no pass in the report.
+// In its first transform, the shim sends only the changes since an array that the newly started host does not have. The
+// host refuses the transform, asks for the whole array, and runs no pass. So the report must not count this transform
+// as a pass.
 func TestRefusedTransformIsNoPass(t *testing.T) {
 	const (
 		refused = `{"at":1800,"from":"shim","body":{"jsonrpc":"2.0","id":7,"method":"session/transform","params":{"session":"s","directory":"/p","base":5,"keep":4}},"attachment":[]}` + "\n"

@@ -18,18 +18,18 @@ type Query struct {
 	Limit int
 	// If Project is not empty, only the project with this identity is searched.
 	Project string
-	// If a session asks, Harness and Session name it. Its messages after Through are not searched, because the model
-	// sees them. If the model sees all messages, Through is 0.
+	// Harness and Session name the session that asks, if there is one. The search leaves out that session's messages
+	// after Through, because the model still sees them. If the model sees the whole session, Through is 0.
 	Harness, Session string
 	Through          int
-	// Dropped are the parts of later messages that the model no longer sees.
+	// Dropped lists parts of messages after Through that were dropped from the prompt. The search includes them.
 	Dropped []index.Part
 	// Hides reports whether the model already sees a chunk. It may be nil.
 	Hides func(*index.Hit) bool
 	// The filter Only leaves out chunks by their kind, role, harness, session or age.
 	Only index.Filter
-	// If IsLiteral is true, only the query's words and their synonyms are searched, and not words of a similar
-	// meaning.
+	// If IsLiteral is true, the search uses only the query's words and their synonyms. Otherwise, it also uses words
+	// with a similar meaning.
 	IsLiteral bool
 	Now       int64
 	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without
@@ -46,17 +46,19 @@ type Hit struct {
 // ErrNoWords means that the query has no word to look for.
 var ErrNoWords = errors.New("the query has no words")
 
-// Each candidate costs some microseconds, and each row of a frequent term a fraction of a microsecond.
+// These limits keep a search fast. To rank a candidate takes some microseconds. To read a row of a frequent term takes
+// a fraction of a microsecond, but such a term has very many rows.
 const (
 	maxTerms = 16 // of a query; longer queries keep their rarest terms
-	// Each expression finds at most maxCandidates chunks. After `enough` chunks, no more expressions are tried.
+	// A search tries several expressions, one after the other. Each finds at most maxCandidates chunks. When `enough`
+	// chunks are found, the search tries no more expressions.
 	maxCandidates = 200
 	enough        = 400
-	// If more than this share of the chunks contain a term, the term finds candidates only in a query without other
-	// terms.
+	// A term is frequent if more than this share of all chunks contain it. Frequent terms are used to find candidates
+	// only if the query has no other terms.
 	frequent = 0.2
-	// If more chunks than this contain a word of a similar meaning, the word adds to the scores, but finds no
-	// candidates.
+	// A word of a similar meaning that occurs in more chunks than this is not used to find candidates. It still adds to
+	// the scores of the candidates that contain it.
 	maxNeighbour = 500
 )
 
@@ -122,7 +124,8 @@ var asksForRule = func() map[string]bool {
 	return all
 }()
 
-// If nothing of the project was indexed, no term is left.
+// prepare fills s.terms with the query's terms and their variants. If the index does not know the project, s.terms
+// stays empty.
 func (s *search) prepare(all []string) (err error) {
 	if s.size, err = s.v.Size(); err != nil {
 		return err
@@ -189,7 +192,7 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// If more than `most` chunks contain the variant, it finds no candidates.
+// addVariant adds a variant to the term. If more than `most` chunks contain it, it is not used to find candidates.
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
@@ -199,7 +202,7 @@ func (s *search) addVariant(t *term, text string, share float64, most int) error
 	return nil
 }
 
-// all returns an upper bound of the number of chunks that a term and its variants find.
+// all returns how many chunks contain the term or one of its variants. A chunk with two of them counts twice.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {
@@ -222,15 +225,15 @@ func (t *term) expression() string {
 	return b.String()
 }
 
-// rarest returns the terms that some chunk contains, the rarest first.
+// rarest returns the terms that occur in the index, the rarest first.
 func (s *search) rarest() []term {
 	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
 	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })
 	return all
 }
 
-// collect finds chunks with all terms, then chunks with two of the rarest terms, then chunks with one of them. It
-// stops when it has found enough.
+// collect finds chunks with all terms, then chunks with two of the rarest terms, then chunks with any of the rarest
+// terms. It stops as soon as it has found enough chunks.
 func (s *search) collect() error {
 	rare := s.rarest()
 	if telling := slices.DeleteFunc(slices.Clone(rare), func(t term) bool { return float64(t.all()) > frequent*float64(s.size) }); len(telling) > 0 {
@@ -259,11 +262,13 @@ func (s *search) collect() error {
 	return nil
 }
 
-// If a term has at most this number of rows, the database checks the project of each row. If it has more, the
-// expression names the project, which takes about as long as reading this number of rows.
+// A query for one project must skip the rows of other projects. If a term has at most this many rows, the database
+// reads all of them and checks the project of each. If a term has more rows, find adds the project's own term to the
+// expression, which costs about as much as reading this many rows.
 const filtered = 2_000
 
-// find adds the chunks that contain t and, depending on the operator, all or some of the others.
+// find adds the chunks that contain t. With the operator AND, they must also contain all terms in others. With OR, they
+// must contain at least one of them.
 func (s *search) find(t term, operator string, others []term) error {
 	expression := t.expression()
 	for i, other := range others {

@@ -14,18 +14,20 @@ import (
 // again after each publication.
 type Chronicle struct {
 	Compartments []chronicle.Compartment
-	// A revert has taken the compartments in Withdrawn.
+	// Withdrawn holds the compartments whose messages were reverted. They come back if the messages do.
 	Withdrawn []chronicle.Compartment
 	End       store.HistoryEnd
 	Memories  memories.OfProject // includes expired memories, because the time of the fold decides which have expired
 	// UserMemories are the memories about the user. They are shown only with the user's consent.
 	UserMemories  []chronicle.Memory
 	MemoryChanges []chronicle.MemoryChange
-	// memoryVersion is the Memories.Version of the store at the time of reading.
+	// memoryVersion is the result of the store's Memories.Version when the memories were read.
 	memoryVersion int64
-	// HeadGeneration is the generation of the compartments that the head was rendered from.
+	// HeadGeneration is the HistoryEnd.Generation from which the head was rendered. If it differs from End.Generation,
+	// stored compartments were replaced or removed since, and the head must be folded again.
 	HeadGeneration int
-	// PendingMarker and AppliedMarker are the stored forms of the compaction markers in the harness's own store.
+	// PendingMarker is the compaction marker that the host still has to write into the harness's database, and
+	// AppliedMarker the one that it has written. Both are in the form in which the host stores them.
 	PendingMarker, AppliedMarker string
 }
 

@@ -22,8 +22,8 @@ func (s *Session) SystemComesFirst() bool {
 	return s.Pipe != nil && s.Pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// If IsSystemChanged is true, this turn has another system prompt than the last stored pass, and its pass is a
-// bust.
+// IsSystemChanged reports whether this turn's system prompt differs from the one at the last stored pass. The next pass
+// is then a bust.
 func (s *Session) IsSystemChanged() bool { return s.SystemComesFirst() && s.Row.System.Pending }
 
 // IsSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.

@@ -50,8 +50,8 @@ func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	}
 }
 
-// The newest pass decided against a bust that would free only 80 tokens. The bug: the status nevertheless said
-// that the next bust "frees about 23.2k" (P9).
+// The newest pass decided against a bust that would have freed only 80 tokens. The bug (P9): the status still said that
+// the next bust "frees about 23.2k".
 func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
 	facts := model.Facts{}

@@ -74,8 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// keyFilesIn returns the key files of the project, and all files that the head shows now. If they cannot be
-// read, the session continues without them.
+// keyFilesIn returns the key files of the project now, and also the files that the head already shows. If they cannot
+// be read, the session goes on without them.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -112,10 +112,10 @@ func readPromises(ctx context.Context, h *Historian, key store.Key, project stri
 	return all
 }
 
-// rearrange updates the store after the array has lost messages, or got them back. It withdraws each
-// compartment from which a revert has taken a message, and restores the withdrawn compartments whose messages
-// are back. If the current run summarises a message that is gone, rearrange ends the run. It runs only when the
-// head fits the array: after the pass, or in an emergency before an extract.
+// rearrange updates the stored compartments after a revert, or after reverted messages have come back. It withdraws
+// each compartment that has lost a message, and restores each withdrawn compartment whose messages are back. If the
+// current run summarises a message that is gone, rearrange ends the run. It may be called only when the head matches
+// the array: after the pass, or in an emergency before an extract.
 func (h *Historian) rearrange(ctx context.Context, s *session.Session) {
 	kept, restored := s.Pipe.Standing(s.Chronicle.Published())
 	from := goneFrom(s, kept)
@@ -167,8 +167,8 @@ func (h *Historian) storeRearranged(ctx context.Context, s *session.Session, fro
 	return nil
 }
 
-// goneFrom returns the ordinal of the first message that a revert has taken from the compartments or from the
-// current run, or 0. The first `standing` compartments still have all their messages.
+// goneFrom returns the ordinal of the first reverted message that a compartment or the current run contains, or 0 if
+// there is none. The first `standing` compartments still have all their messages.
 func goneFrom(s *session.Session, standing int) int {
 	all := s.Chronicle.Compartments
 	if standing < len(all) {
@@ -185,8 +185,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first message of lines that a revert has taken, or 0. A revert takes
-// messages only at the end. So if the array still has the last message of lines, the result is 0.
+// firstGone returns the ordinal of the first reverted message in lines, or 0. A revert always removes the last messages
+// of a session. So if the array still has the last message of lines, it has all of them.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -127,12 +127,13 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 type recomp struct {
 	*errand
 	scope chronicle.Range
-	// part is the scope of a partial recomp. For a recomp of all compartments, part is empty.
+	// part is the range that the user asked for, or empty for a recomp of all compartments. scope extends it to whole
+	// compartments.
 	part chronicle.Range
-	// rows are the compartments that were stored when the recomp began. They cover the messages up to end.
+	// rows are the compartments that were stored when the recomp began. end.Ordinal is the first message after them.
 	rows []chronicle.Compartment
 	end  store.HistoryEnd
-	// staged holds the stored compartments before the scope, then the new compartments so far.
+	// staged begins with the stored compartments before the scope, which stay as they are. The new compartments follow.
 	staged []chronicle.Compartment
 }
 
@@ -181,7 +182,7 @@ func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (
 	return false, nil
 }
 
-// RecompOf returns the command that summarises a part again, or everything if part is empty.
+// RecompOf returns the command that summarises the messages of `part` again, or all messages if `part` is empty.
 func RecompOf(part chronicle.Range) string {
 	if part.End == 0 {
 		return CommandRecomp

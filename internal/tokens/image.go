@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Anthropic documents this formula for images. If the size of an image is unknown, unknownImageTokens is used,
-// the count of an average image.
+// The first two numbers come from Anthropic's documentation. An image of unknown size counts as unknownImageTokens,
+// which is about an average image.
 const (
 	pixelsPerToken     = 750
 	maxImageTokens     = 4500

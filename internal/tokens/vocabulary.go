@@ -20,7 +20,8 @@ var packed string
 
 const noRank = math.MaxUint32
 
-// The pair with the lowest rank merges first. After load, only the cache of a vocabulary changes.
+// A vocabulary splits texts into tokens. Of all neighbouring pairs in a text, the pair with the lowest rank is merged
+// first. Once it is loaded, only its cache changes.
 type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens without separators, in order of rank

@@ -43,7 +43,7 @@ const (
 	maxHits      = 20
 )
 
-// search never shows another project, and never a message that the model sees anyway.
+// search never shows messages of another project, or messages that the model sees anyway.
 func (t *Tools) search(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var none schema.ToolExecuteResult
 	q, err := t.searchArguments(p.Args)
@@ -95,8 +95,8 @@ func (t *Tools) searchArguments(args json.Value) (search.Query, error) {
 
 var errNoProject = memories.Refuse("the project of this session is not known yet; try again later")
 
-// scope restricts a query to the project of a session, without the messages that the model sees. The hits may
-// have budget tokens.
+// scope restricts a query to the session's project, without the messages that the model still sees. budget is the
+// number of tokens that the hits may have.
 func (t *Tools) scope(ctx context.Context, key store.Key, directory string, q *search.Query) (budget int, err error) {
 	s, state, err := t.enter(ctx, key, directory)
 	if err != nil {

@@ -123,7 +123,7 @@ func FoldReason(reason string) string {
 	return "cause: " + format.Clean(reason)
 }
 
-// measured is the size of the head in the provider's tokens, or 0.
+// headOf describes the head. `measured` is its size in the provider's tokens, or 0 if that is unknown.
 func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	if counted == nil {
 		return ""
@@ -141,8 +141,8 @@ func headOf(counted *schema.HeadStatus, measured int64, now time.Time) string {
 	return text
 }
 
-// scaledTo scales the sizes of the head so that their sum is measured. The bar of the status shows the
-// provider's count, and the host counts differently.
+// scaledTo scales the sizes of the head so that they add up to `measured`. The status bar shows the provider's count,
+// which differs from the host's count.
 func scaledTo(measured int64, h schema.HeadStatus) schema.HeadStatus {
 	counted := int64(h.Baseline + h.Delta)
 	if measured <= 0 || counted <= 0 {

@@ -2,7 +2,8 @@ package history
 
 // These levels of usage are in percent of the limit. No setting changes them.
 const (
-	// ForceUsage: from here on, the historian also summarises messages of the current turn, and may read more.
+	// ForceUsage: from this level on, the historian also summarises messages of the current turn, and one run may read
+	// more messages.
 	ForceUsage = 80
 	// EmergencyUsage: the next request may not fit into the window. There is no time to ask a model, so the pass
 	// publishes an extractive compartment.
@@ -14,7 +15,7 @@ const (
 // A Level says how close usage is to the limit. It decides which reasons for a run apply.
 type Level uint8
 
-// LevelOf returns 0 if usage is no reason for a run, 1 near the execute threshold, 2 from ForceUsage on.
+// LevelOf returns 0 if usage is no reason for a run, 1 near or above the execute threshold, and 2 from ForceUsage on.
 func LevelOf(usage, threshold float64) Level {
 	switch {
 	case usage >= ForceUsage:
@@ -25,7 +26,8 @@ func LevelOf(usage, threshold float64) Level {
 	return 0
 }
 
-// If no message is eligible, the historian shrinks the protected tail by the factor that Scale returns.
+// Scale returns the factor by which the historian shrinks the protected tail if it finds no message that it may
+// summarise.
 func Scale(usage float64) float64 {
 	switch {
 	case usage >= EmergencyUsage:

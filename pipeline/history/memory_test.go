@@ -128,8 +128,9 @@ func TestMemoriesKeepToTheirBudget(t *testing.T) {
 	})
 }
 
-// These are the reference vectors mem-select, mem-line and coalesce. Bug class K9: if the budget was too small for all
-// memories, the oldest were shown, because most memories have the same importance.
+// The expected results are the test vectors mem-select, mem-line and coalesce of a reference implementation. Bug class
+// K9: if the budget was too small for all memories, the head showed the oldest ones, because most memories have the
+// same importance.
 func TestBugK9ReferenceMemories(t *testing.T) {
 	sizes := map[string]int{"five": 33, "six": 23, "seven": 23, "eight": 22}
 	count := func(line string) int {

@@ -12,9 +12,10 @@ const (
 )
 
 const (
-	// worthDropping is the smallest pile that deserves a reminder, in tokens.
+	// The pile is the tool output that the model could drop (Reading.Undropped). A pile below worthDropping tokens gets
+	// no reminder.
 	worthDropping = 10_000
-	// The severity from which each tone is used (Reading.level).
+	// These are the lowest severities for the three tones (Reading.level).
 	gentleFrom = 0.20
 	firmFrom   = 0.40
 	urgentFrom = 0.65
@@ -34,13 +35,14 @@ type Reading struct {
 
 // A Cycle records the last reminder of a session. Its zero value is a session that was never reminded.
 type Cycle struct {
-	// Undropped is the size of the pile at that reminder. Level is the reminder's tone.
+	// Undropped is the value of Reading.Undropped at that reminder. Level is the reminder's tone.
 	Undropped int
 	Level     Level
 }
 
-// Remind returns the tone of the reminder that is due, or Quiet, and the new state of the cycle. If the pile has become
-// smaller, a new cycle begins. Within a cycle, each reminder must be more urgent than the last.
+// Remind returns the tone of the reminder that is due, or Quiet, and the new state of the cycle. If Undropped is
+// smaller than at the last reminder, for example because the model has dropped something, a new cycle begins. Within a
+// cycle, each reminder must be more urgent than the one before.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}
@@ -92,7 +94,8 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether the model could drop at least a third of usable, the tokens that are usable now.
+// WantsMessage reports whether a reminder deserves a message of its own: the model could drop at least a third of
+// usable, the tokens that are free now or that all units together hold.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

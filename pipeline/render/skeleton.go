@@ -17,8 +17,9 @@ const (
 	truncated = "...[truncated]"
 )
 
-// skeletonInput returns the arguments of a skeleton, or nil if they do not change. If an earlier edit has clamped the
-// arguments, long arguments stay short even if a skeleton would keep them whole.
+// skeletonInput returns the shortened arguments of a skeleton, or nil if they stay whole. If an earlier edit has
+// already clamped the call's long arguments, they stay clamped, even if all arguments together are short enough for a
+// skeleton to keep them whole.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped

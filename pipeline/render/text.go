@@ -9,8 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// text renders a text. isBare means that signed thinking follows the text. The thinking is bound to the exact bytes of
-// the text, so the text gets no tag, and tags that the model wrote at its start stay.
+// text renders a text part. isBare means that signed thinking follows the text. The thinking is bound to the exact
+// bytes of the text, so the renderer adds no tag to the text, and does not remove tags that the model wrote at its
+// start.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(standIn(u)))
@@ -18,9 +19,10 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// Usually, the host removes imitated tags before the harness stores an answer. This answer was stored while no
-		// host ran. Only tags up to the unit's own are removed: they were given before the answer was first sent. If
-		// higher tags were removed, the text would change when the session gives them later.
+		// The model sometimes imitates tags at the start of its answer. Usually, the host removes them before the
+		// harness stores the answer, but no host was running when this one was stored. Only tags up to the unit's own
+		// are removed, because those existed before the answer was sent. If higher tags were removed too, the text
+		// would change on the wire when the session gives out these tags later.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {
@@ -30,7 +32,7 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 		body = unlessBlank(text.StripInlineThinking(body), body)
 	}
 	if u.Level > 0 {
-		// Each level compresses the whole text again, so earlier levels do not matter.
+		// Each level starts from the original text, so it does not matter which levels were applied before.
 		body = unlessBlank(text.Compress(body, text.Level(u.Level)), body)
 	}
 	lead := ""

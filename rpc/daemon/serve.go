@@ -14,13 +14,13 @@ import (
 // ServeOptions configure Serve. The zero value is usable.
 type ServeOptions struct {
 	Log *slog.Logger // nil discards the log
-	// If no client is connected for the time Idle, the host ends. 0 means never.
+	// Idle is how long the host waits without clients before it ends. 0 means forever.
 	Idle time.Duration
 }
 
-// Serve accepts connections from l and passes them to s. It stops if ctx ends, if a client asks the host to stop, or if
-// no client was connected for the time Idle. Calls in flight have the grace period of s to finish. Serve returns when
-// the last connection is closed.
+// Serve accepts connections from l and passes them to s. It stops when ctx ends, when a client asks the host to stop,
+// or when no client was connected for o.Idle. Running calls may still finish within the server's grace period. Serve
+// returns when the last connection is closed.
 func Serve(ctx context.Context, s *rpc.Server, l *Listener, o ServeOptions) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -16,7 +16,7 @@ import (
 // smaller limit.
 var maxVectors = 25_000
 
-// ErrDimensions: a vector has another number of dimensions than its space.
+// ErrDimensions means that a vector and the vectors in the index have different numbers of dimensions.
 var ErrDimensions = errors.New("another number of dimensions")
 
 // A Waiting is a text that may get a vector.
@@ -28,7 +28,7 @@ type Waiting struct {
 //go:embed query/waiting.sql
 var waitingSQL string
 
-// Waiting returns at most limit next texts without a vector in a space.
+// Waiting returns the next texts that have no vector in the space, at most limit.
 func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 	err = v.x.scan(waitingSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Waiting{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnText(2) + "\n" + s.ColumnText(3)})
@@ -116,7 +116,8 @@ var (
 	chunkSQL string
 )
 
-// The scope leaves out some of the nearest texts, so Nearest reads up to maxNearest texts.
+// maxNearest bounds the texts that Nearest reads. It may have to read more than it returns, because it can check only
+// after reading a text whether the scope includes it.
 const maxNearest = 2_000
 
 // Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.

@@ -57,7 +57,8 @@ func (x *Index) Update(ctx context.Context, f func(*Tx) error) error {
 // A State says how far a session was read.
 type State struct {
 	Row int64
-	// Through and Tail are the ordinal and the key of the newest message that was read. Through may be 0.
+	// Through and Tail are the ordinal and the key of the newest message that the index has read. Before the first
+	// read, Through is 0.
 	Through int
 	Tail    string
 	// Stamp is the state of the session's source when the session was read to its end. Until that time, it is "".
@@ -115,7 +116,8 @@ func (tx *Tx) Finish(session int64, stamp string) error {
 	return tx.x.scan(`UPDATE sessions SET stamp = ? WHERE id = ?`, nil, stamp, session)
 }
 
-// Put replaces all chunks of a message. The row of a file moves to the newest message that uses the file.
+// Put replaces all chunks of a message. A file has only one chunk for all its reads in a session, and one for all its
+// writes. Put moves this chunk to the newest message that reads or writes the file.
 func (tx *Tx) Put(session int64, project string, m Message) error {
 	isSame, err := tx.replace(session, &m)
 	if err != nil || isSame {
@@ -139,7 +141,7 @@ func (tx *Tx) Put(session int64, project string, m Message) error {
 	return nil
 }
 
-// isThere says whether the session has a row of the file.
+// touch updates the session's chunk for the file. isThere is false if there is no such chunk yet.
 func (tx *Tx) touch(session int64, c *Chunk, m *Message) (isThere bool, err error) {
 	err = tx.x.scan(`
 		UPDATE chunks

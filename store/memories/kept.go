@@ -7,13 +7,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a time in Unix seconds, together with the number of this process's writes. A value that was read at the
-// same moment is still current. So a write of another process is noticed only in the next second.
+// A moment is a second (Unix time) together with the number of writes that this process had made. As long as both are
+// the same, a cached value counts as current. If another process writes, the cache may be stale until the second ends.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// kept caches the notes that were read at a moment, because each pass asks for the same notes.
+// kept caches notes, because each pass asks the same questions. All cached notes were read at the same moment.
 type kept struct {
 	mu sync.Mutex
 	moment
@@ -26,7 +26,8 @@ type question struct {
 	number         int64
 }
 
-// notes returns the answer to a question. At each moment, it calls read only once.
+// notes returns the answer to a question. It takes the answer from the cache if that was filled at the same moment. If
+// not, it calls read and stores the result.
 func (s *Memories) notes(q question, read func() ([]chronicle.Note, error)) ([]chronicle.Note, error) {
 	now, k := s.now(), &s.kept
 	k.mu.Lock()

@@ -15,12 +15,13 @@ const (
 	// maxPromises bounds the open promises of a project, so that a model with a promise in each message does not fill
 	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. While a promise is stored, it cannot be opened again.
+	// maxClosed bounds the closed promises of a project. They are kept because a session may find the same promise
+	// again: as long as the closed one is stored, it does not become an open promise again.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises of a session as notes of its project, and closes earlier promises. If a promise is already
-// stored, it does not change.
+// Keep stores the promises that were made in a session as notes of its project, and closes the promises in closed. It
+// skips a promise that the project already has.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true
@@ -86,8 +87,8 @@ func (s *Memories) Promises(ctx context.Context, project string, after int64) ([
 	})
 }
 
-// SetDone closes an open note or promise of any session or project, or opens it again if isDone is false. A note with
-// a condition then waits again.
+// SetDone closes an open note or promise of any session or project. If isDone is false, it opens the note again. A note
+// with a condition then waits for its condition again.
 func (e *Editor) SetDone(id int64, isDone bool) error {
 	query, problem := `UPDATE notes SET status = 'done', updated_at = ?2 WHERE id = ?1 AND status NOT IN ('done', 'dismissed')`, fmt.Errorf("%w: number %d", ErrNoNote, id)
 	if !isDone {

@@ -23,14 +23,15 @@ const (
 	alike = 0.8
 )
 
-// A candidate is an observation of a session that has not become a memory.
+// A candidate is an observation about the user that a session has made. It has not become a memory yet.
 type candidate struct {
 	id                               int64
 	harness, session, content, words string
 	message                          int
 }
 
-// isOf reports whether c comes from the session of m, or from a fork with the same words at the same message.
+// isOf reports whether c comes from the same session as m, or from a fork of it that repeats the observation: the same
+// words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }
@@ -113,7 +114,8 @@ func isAlike(a, b string) bool {
 	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
 }
 
-// frame has words that many observations share. A word of refusing makes an observation its opposite.
+// frame lists words that many observations share, so they say nothing about the subject. A word in refusing turns an
+// observation into its opposite.
 var (
 	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
 	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")
@@ -125,7 +127,8 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// wordsOf returns the words about the subject of an observation. no is true if one word is refusing.
+// wordsOf returns the words of an observation that say what it is about. The result `no` is true if one of the other
+// words is a refusing word.
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {

@@ -147,7 +147,8 @@ type view struct {
 	memory int64
 }
 
-// reshare logs which memories projects now see or no longer see because of change, so that open sessions notice it.
+// reshare calls change, which edits workspaces. It then logs for each project which memories became visible and which
+// disappeared, so that open sessions notice it.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {

@@ -88,7 +88,8 @@ func (s *Calls) Reserve(ctx context.Context, w Work, holder string, c chronicle.
 	return id, nil
 }
 
-// SetStopped stores, as a JSON object, why the budget has refused a call of w. The next reserved call of w removes it.
+// SetStopped stores the reason why the budget has refused a call of w, as a JSON object. When a later call of w is
+// reserved, the reason is removed.
 func (s *Calls) SetStopped(ctx context.Context, w Work, stop string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error { return setStopped(tx, w, stop) })
 	if err != nil {
@@ -114,9 +115,9 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 	return stops, nil
 }
 
-// Settle books the cost of a call. If the exact cost is unknown, c.Reserved is its upper bound. If no model has read
-// the question, Settle deletes the call. If a call is never settled, for example after a crash, its reserved cost
-// stays.
+// Settle replaces the reserved cost of a call by its real cost. counted is the cost as budgets count it. If counted has
+// no tokens, no model has read the question, so Settle deletes the call. If the exact cost is unknown, c.Reserved is
+// its upper bound. A call that is never settled, for example because the host crashed, keeps its reserved cost.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {

@@ -40,7 +40,7 @@ if (!process.env[logsCollections]) {
   process.exit(status ?? 1)
 }
 
-/** Stderr is the file of the engine's log. Here it is opened again, to be read. */
+/** Bun writes its log to stderr, which the parent process has redirected to a file. This opens the file for reading. */
 const collections = openSync("/dev/stderr", "r")
 
 function text(file: number, from: number): string {
@@ -135,7 +135,7 @@ interface Kinds<T> {
   step: T
   /** A pass over the same array as the previous pass. */
   nothingNew: T
-  /** A call of the hook for a finished text of the model. The host does not change this text. */
+  /** A call of another hook, experimental.text.complete, with a text that the host does not change. */
   call: T
 }
 
@@ -217,7 +217,8 @@ async function measure(messages: number): Promise<{ passes: Figures[]; resyncs: 
   const array = json(steps)
   for (let n = 0; n < resyncs; n++) {
     for (const [i, one] of running.entries()) {
-      // This measures a resync: the new copy of the bundle knows nothing, but host and database know the session.
+      // This measures a resync: the new copy of the bundle has no state, but the host and its database know the
+      // session.
       const again = await load(one, one.dir)
       resynced[i]!.push(await pass(again, JSON.parse(array)))
       await again.hooks.dispose!()
@@ -246,7 +247,10 @@ function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
   samples.call.push(one.call)
 }
 
-/** Waits, then parses the array. OpenCode, too, makes a new array for each request, without strings of the last one. */
+/**
+ * Waits, then parses the array. OpenCode does so, too: the array of each request is new and shares no strings with the
+ * last one.
+ */
 async function read(array: string, pause: number): Promise<Message[]> {
   await sleep(pause)
   return JSON.parse(array) as Message[]
@@ -276,7 +280,7 @@ function best({ p50, undisturbedP50 }: Quantiles): number {
   return undisturbedP50 ?? p50
 }
 
-/** By number of messages: the hook's median divided by the median of JSON.stringify must not be higher. */
+/** The goals, by number of messages: the hook's median, divided by the median of JSON.stringify, must not be higher. */
 const goals: Record<number, number> = { 100: 1, 1000: 0.42, 5000: 0.28 }
 const goalSpread = 1.8
 const goalResync: Record<number, number> = { 5000: 400 }

@@ -23,12 +23,12 @@ const info = {
   summary,
 }
 
-// The agent decides the system prompt and the tools, and so the prefix. Only user messages send their agent: OpenCode
-// answers a user message with the agent of that message.
+// The agent decides the system prompt and the tools, so a new agent changes the prefix. The shim sends the agent only
+// with user messages, because OpenCode answers a user message with the agent that this message names.
 const userInfo = { ...info, agent: all }
 
-// The host reads no content of some parts, for example step-start. It counts them, because patches address parts by
-// index.
+// The host does not read the content of some parts, for example step-start. But it has to count them, because patches
+// address parts by index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })

@@ -20,7 +20,8 @@ async function run(instance: Instance, name: string, args: string, ctx: Context)
   const { title, message, variant } = answer
   const text = title ? `${title}\n${message}` : message
   instance.screen.notify(text, variant === "success" ? "info" : variant)
-  // In print mode, only Pi writes to stdout. A program that runs the command can read the result from stderr.
+  // In print mode, stdout is for Pi's own output. So the result goes to stderr, where a program that runs the command
+  // can read it.
   if (!hasUI) process.stderr.write(`${text}\n`)
 }
 

@@ -16,17 +16,21 @@ interface Run {
 }
 
 /**
- * The system prompt of a run; Pi calls a turn a run. The shim asks the host once, before the run's first pass, and uses
- * the answer for all passes. If the host does not answer, the next pass asks again.
+ * Holds the system prompt of a run, which is Pi's word for a turn. The shim asks the host for the prompt before the
+ * run's first pass, and uses the answer for the whole run. If the host does not answer, the shim asks again before the
+ * next pass.
  *
- * From 0.87 on, each request contains its system prompt as a message, and the shim replaces the message in
- * context_with_system. So a run gets the host's prompt even if no prompt of the user has started it. If another
- * extension forces a prompt on the run, Pi replaces the message later, so the shim must force the host's prompt, too.
- * Before 0.87, a prompt can be set only at the start of a run.
+ * In Pi 0.87 and newer, the system prompt is the first message of each request, and the shim replaces it in the event
+ * context_with_system. This also works for a run that no prompt of the user has started. But another extension may
+ * force a prompt of its own on the run. Pi inserts a forced prompt only after this event, so the shim then has to force
+ * the host's prompt, too. Before 0.87, a system prompt can be set only at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
-  /** From 0.87 on: the options of the run until its first pass. By then, all extensions have seen them. */
+  /**
+   * Only in 0.87 and newer, and only until the run's first pass: the options of the run. By the first pass, all
+   * extensions have had the chance to change them.
+   */
   private options: PromptOptions | undefined
   /** The prompt that another extension has forced on the run, and the shim's prompt that replaces it. */
   private forced: { theirs: string; ours: string } | undefined
@@ -47,8 +51,8 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // If the host did not answer, the run uses an earlier answer ("replayed"), and the shim asks again. But if that
-    // answer was forced on the run, Pi already uses it for the whole run.
+    // If the host did not answer, the run uses an earlier answer ("replayed"), and the shim asks the host again. But if
+    // that answer was already forced on the run, it stays, because Pi uses it for the whole run.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // for the next pass, Pi has a copy of the options

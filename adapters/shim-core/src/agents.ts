@@ -24,7 +24,7 @@ export class AgentRuns {
     this.#begin = begin
   }
 
-  /** Ends all runs, because the harness ends or disposes the instance. */
+  /** Ends all runs. It is called when the harness exits or disposes of the instance. */
   stop(): void {
     for (const stop of this.#running.values()) stop.abort("aborted")
   }

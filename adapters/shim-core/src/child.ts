@@ -19,8 +19,8 @@ export interface Child {
 }
 
 /**
- * When a child has ended, the shim waits this long for its last stderr output, in ms. The child's own children may keep
- * the pipe open for longer.
+ * After a child has exited, the shim waits this long for the rest of its stderr, in ms. It does not wait for the pipe
+ * to close, because processes that the child has started may keep the pipe open.
  */
 const lastErrorLineMS = 100
 
@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * If true, the child keeps this process alive until stop is called. Some harnesses exit when their event loop is
-   * empty: without the child, they would exit while a hook waits. The child also gets its own process group, because
-   * the terminal's Ctrl-C reaches the harness's whole group.
+   * If true, the child keeps this process alive until stop is called. Some harnesses exit as soon as their event loop
+   * is empty, so they would exit while a hook waits for the child. The child also gets its own process group.
+   * Otherwise, a Ctrl-C in the terminal would end it together with the harness.
    */
   readonly keepsAlive: boolean
 }
@@ -83,8 +83,8 @@ function cannotStart(path: string, { message }: Error, harness: Harness): string
 }
 
 /**
- * True if the file is probably an incomplete program. If a complete program crashes, Go prints a report on stderr, and
- * the process does not end with one of these signals.
+ * True if the signal shows that the file is probably an incomplete program, for example after a broken download. If a
+ * complete program crashes, Go prints a report on stderr and exits without one of these signals.
  */
 function isCrash(signal: string | null): boolean {
   return /^SIG(SEGV|BUS|ILL)$/.test(signal ?? "")
@@ -101,7 +101,10 @@ function unref(child: ChildProcess): void {
 
 const longestErrorBytes = 4096
 
-/** Copies stderr to the log. The returned function returns the last line of stderr, or "" for a line of the log. */
+/**
+ * Copies stderr to the log. The returned function returns the last line of stderr as the reason for the end. If that
+ * line is a log entry in JSON, it is no reason, and the function returns "".
+ */
 function lastErrorLine(stderr: Readable, log: Log): () => string {
   let text = ""
   stderr.on("data", (chunk: Buffer) => {

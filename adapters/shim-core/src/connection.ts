@@ -29,13 +29,13 @@ export const invalidParams = -32602
 export const internalError = -32603
 
 /**
- * Attachments are padded with spaces to this length, in bytes. Bun 1.3 delays a write of less than 4096 bytes to the
- * next turn of its event loop. In a pass, the shim compares the whole array before that turn, so the host would begin
- * later. Node writes at once.
+ * Attachments are padded with spaces to this length, in bytes. Bun 1.3 postpones a write of less than 4096 bytes to the
+ * next turn of its event loop. In a pass, the shim first compares the whole array and only then lets that turn begin,
+ * so the host would get a short request late. Node writes at once.
  */
 const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
 
-/** If the other end has stopped reading, the connection waits this long for its last answers, in ms. */
+/** How long the connection waits for the last answers of the other end after that end has stopped reading, in ms. */
 const lastAnswersMS = 1000
 
 /** Answers a request of the other end. If it throws an RpcError, the answer contains that error's code. */

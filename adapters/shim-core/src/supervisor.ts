@@ -6,9 +6,11 @@ import type { Outbox } from "./outbox.ts"
 
 const firstDelayMS = 50
 const longestDelayMS = 5_000
-/** If a host has run for this long, in ms, the first restart after its end comes soon. */
+/** If a host has run for longer than this, in ms, its successor starts after the shortest delay. */
 const provenMS = 1_000
-/** After this many failed starts in a row, calls to the host fail soon. */
+/**
+ * After this many failed starts in a row, calls wait for only one more attempt, for at most attemptMS, and then fail.
+ */
 const mostFailedStarts = 5
 /** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 export const attemptMS = 1_000
@@ -23,7 +25,10 @@ const stopped = "the shim has stopped"
 interface Health {
   /** The number of processes that were started since the last answer. */
   readonly starts: number
-  /** True if calls should fail soon, because several starts have failed or the host has missed a deadline. */
+  /**
+   * True if calls should wait for at most attemptMS and then fail, because several starts have failed or the host has
+   * missed a deadline.
+   */
   readonly isDown: boolean
   /** The reason for the last failure, as a sentence for the user; empty if there was none since the last connection. */
   readonly failure: string
@@ -70,7 +75,10 @@ type State =
  * After several failed starts, or after a missed deadline, isDown is true until the host answers a call.
  */
 export class Supervisor {
-  /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
+  /**
+   * Counts the connections. If it has changed, the host behind the connection may be a new one that does not know this
+   * shim's sessions.
+   */
   generation = 0
   #state: State = { name: "unused" }
   readonly #startProcess: () => Child
@@ -113,7 +121,10 @@ export class Supervisor {
     this.#run().catch((err) => this.#log.warn("supervisor of the host failed", { cause: asError(err).message }))
   }
 
-  /** If the supervisor pauses, the next attempt begins now. Returns the time until which callers wait for it. */
+  /**
+   * Ends the pause before the next start, if there is one. Returns the time until which a caller should wait for the
+   * host.
+   */
   hurry(): number {
     this.#endPause()
     return "since" in this.#state ? this.#state.since + attemptMS : 0
@@ -184,7 +195,8 @@ export class Supervisor {
         (method, params) => directories.notify(method, params),
       )
     } catch (err) {
-      // No executable was found, so calls must not wait. It may be installed later, so the next attempt follows.
+      // No executable was found, so calls should not wait for more attempts. The attempts go on, because the user may
+      // install one.
       this.#note({ isDown: true })
       this.#directories.giveUp()
       return asError(err).message
@@ -192,8 +204,8 @@ export class Supervisor {
     this.#enterOpening(child, connection)
     void child.ended.then((how) => connection.close(new Error(how)))
     try {
-      // Further directories may be added meanwhile, so the loop ends only when all are open. There is no await between
-      // the last check and enterConnected.
+      // While one batch of directories is being opened, more may be added, so the loop repeats until all are open.
+      // There must be no await between the last check and enterConnected, or another directory could slip in unopened.
       for (let left; (left = this.#directories.unopened(connection)).length > 0; ) {
         await Promise.all(left.map((directory) => this.#directories.open(connection, directory)))
       }
@@ -209,7 +221,8 @@ export class Supervisor {
     return reason instanceof EndOfOutput ? how : reason.message
   }
 
-  // The transitions. A stop may come at any moment. So if the state does not allow a transition, nothing happens.
+  // The transitions between states. Stop may be called at any moment, so a transition does nothing if the state no
+  // longer allows it.
 
   #enterStarting(health: Health): void {
     this.#state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
-// of is the path of a trace, or the id of a session. For a session, Share reports on its newest trace.
+// Share writes a report about a recorded trace to path. `of` is the path of the trace, or the id of a session, whose
+// newest trace is then used.
 func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTexts bool) error {
 	n, err := newestOf(ctx, dataDir, of)
 	if err != nil {
@@ -48,7 +49,7 @@ func (n newest) report(ctx context.Context, withTexts bool, progress func(done, 
 	return b.Bytes(), err
 }
 
-// A newest is a whole trace, or one session in its newest trace.
+// A newest is the trace to report on: a trace that was named by its path, or the newest trace of a session.
 type newest struct {
 	trace   traces.Trace
 	session string // empty for all sessions of the trace
@@ -77,7 +78,7 @@ func newestOfSession(ctx context.Context, dataDir, session string) (newest, erro
 	return newest{found[0], session}, nil
 }
 
-// If a session is set, the summary has only this session.
+// play replays the trace. If n.session is set, the summary contains only this session.
 func (n newest) play(ctx context.Context, o replay.Options) (replay.Summary, error) {
 	name := format.Clean(filepath.Base(n.trace.Path))
 	s, err := play(ctx, n.trace, o)

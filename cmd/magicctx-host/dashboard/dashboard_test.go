@@ -136,7 +136,8 @@ func (s *served) remember(content string) {
 	}))
 }
 
-// A page of another origin, another user of the machine, a used token and another host name get no data.
+// Only the browser that has used the token gets data. The server refuses pages of another origin, other users of the
+// machine, requests with another host name, and a token that was already used.
 func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	s := serve(t)
 	storetest.Open(t, s.dir)
@@ -173,7 +174,8 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	if _, body := s.api("GET", "/api/memories", ""); !strings.Contains(body, "the zebra sleeps") || !strings.Contains(body, `"active"`) {
 		t.Errorf("the browser with the token gets %s", body)
 	}
-	// Before a page of another origin sends the header Authorization, the browser asks the server with OPTIONS.
+	// Before the browser lets a page of another origin send the header Authorization, it asks the server with an
+	// OPTIONS request. The server must refuse.
 	if status, _ := s.send("OPTIONS", "/api/memories", "", "Origin", "http://evil.example", "Access-Control-Request-Headers", "authorization"); status < 400 {
 		t.Errorf("a page of another origin may send the header: %d", status)
 	}
@@ -199,8 +201,9 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	}
 }
 
-// Until the token is used, the server makes the browser delete its cache and storage of this origin. After that, the
-// storage contains the secret, so the browser must keep it.
+// With each answer until the token is used, the server tells the browser to delete its cache and storage of this
+// origin, because another program may have left something there. After that, the storage contains the dashboard's
+// secret and must stay.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)
 	cleared := func() string {

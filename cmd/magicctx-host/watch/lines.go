@@ -48,7 +48,8 @@ func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	})
 }
 
-// tell fails if the reader of the output has ended, for example in `| head`. printed then stops.
+// printed calls tell for each event. If the program that reads the output has ended, for example in `| head`, tell
+// fails and printed stops.
 func printed(ctx context.Context, o Options, tell func(observer.News) error) (failed error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

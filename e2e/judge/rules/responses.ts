@@ -37,7 +37,7 @@ const oneOutputEach: Rule = (body) => {
 
 const isOutput = (item: Item | undefined): boolean => item?.type === "function_call" || item?.role === "assistant"
 
-/** After reasoning, the item that it led to must follow. */
+/** A reasoning item must be followed by the item that it led to. */
 const reasoningIsFollowed: Rule = (body) => {
   const all = input(body)
   return all.flatMap((item, i) => {

@@ -56,9 +56,9 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If both its cost
-// and its gain are less than leastMoney, it returns "". It names no saved amount: two busts may save on the same
-// removed tokens, so the sum of their amounts would exceed the saving of the session.
+// OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If both amounts are
+// below leastMoney, it returns "". It does not say how much the bust saved: if the same tokens would have been removed
+// by two busts, both count the saving, so a reader who added up the amounts would get too much.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:

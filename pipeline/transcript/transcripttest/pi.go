@@ -12,8 +12,8 @@ type obj = map[string]any
 // onePixel is a real PNG, because some programs read the first bytes of an image.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-// ToPi returns a message of OpenCode as a step of Pi. A proof of thinking keeps its length. The model of a user message
-// is where no codec looks for it.
+// ToPi returns a message of OpenCode as a step of Pi. The signature of a thinking block is replaced by one of the same
+// length. In a user message, the model ends up in fields that no codec reads.
 func ToPi(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results := []any{}, []any{}

@@ -25,8 +25,8 @@ const remembered = 32
 /** The facts about the messages of each session. They come from events, and from OpenCode if an event is missing. */
 export class Facts {
   /**
-   * For each prompt, by id: the agent that had to answer it. OpenCode reports this agent nowhere else, so `forget` and
-   * `forgetAll` do not clear this map.
+   * Maps the id of each prompt to the agent that had to answer it. OpenCode cannot be asked for this agent later, so
+   * `forget` and `forgetAll` do not clear this map.
    */
   readonly asked = new Map<string, string>()
   readonly #sessions = new Map<string, Map<string, Fact>>()
@@ -66,8 +66,8 @@ export class Facts {
     if (entries.every(({ id }) => id === undefined || isKnown(id))) return known
     if (this.#session.context) {
       const answer = await within(lookupMS, this.#session.context({ sessionID: session }).catch(() => undefined))
-      // A known fact is not replaced. OpenCode's answer may contain another time than the event, and the host would
-      // then see a changed message.
+      // Known facts are kept. The time in OpenCode's answer may differ from the time of the event, and the host would
+      // take the difference for a change of the message.
       for (const message of listOf(answer)) if (!isKnown(message.id)) known.set(message.id, factOf(message))
       const ids = new Set(entries.map(({ id }) => id))
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
@@ -78,8 +78,8 @@ export class Facts {
   }
 
   /**
-   * Called when events may be lost: the next request reads the facts from OpenCode. The betas cannot return facts, so
-   * with a beta the known facts remain.
+   * Called when events may have been lost. The next request then reads all facts from OpenCode. A beta of OpenCode 2
+   * cannot return them, so with a beta, the known facts stay.
    */
   forgetAll(): void {
     if (this.#session.context) this.#sessions.clear()
@@ -107,8 +107,9 @@ export class Facts {
 }
 
 /**
- * True if a fact is complete. An answer before the newest one has ended, even if the event for its end was lost. If the
- * event for its start was lost, `created` is missing, and the fact is incomplete.
+ * True if a fact is complete. If the event for an answer's end was lost, its completion time is missing. This matters
+ * only for the newest answer, because all others have surely ended. If the event for an answer's start was lost,
+ * `created` is missing, and the fact is incomplete.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false
@@ -123,7 +124,7 @@ export function trim(map: Map<string, unknown>, most: number): void {
   }
 }
 
-/** A call of the betas returns its list below `data`. */
+/** Returns the list in an answer of OpenCode. In the betas, the list is in the member `data`. */
 export function listOf<T>(answer: readonly T[] | { data?: readonly T[] } | undefined): readonly T[] {
   if (Array.isArray(answer)) return answer as readonly T[]
   return (answer as { data?: readonly T[] } | undefined)?.data ?? []

@@ -7,8 +7,8 @@ const bytesPerToken = 3
 const mediaTokens = 2_000
 
 /**
- * Returns a higher limit for the answer than OpenCode's, if possible. OpenCode calculated its limit before the pass,
- * when the prompt was longer.
+ * Returns a higher token limit for the answer than OpenCode has set, if there is room. OpenCode set its limit before
+ * the pass, when the prompt was longer, so the limit may be lower than necessary.
  */
 export function raised({ options, system, tools }: SessionContext, messages: readonly Entry[], limit: CatalogueModel["limit"]): number | undefined {
   const preset = options?.maxTokens

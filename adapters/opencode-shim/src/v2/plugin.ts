@@ -7,11 +7,17 @@ import { Instance } from "./instance.ts"
 import type { PluginContext, Registration, SessionRequest } from "./opencode2.ts"
 import { register } from "./tools.ts"
 
-/** The first request of a directory waits this long for the host, in ms. Then it uses the tools of an earlier start. */
+/**
+ * How long the first request in a directory waits for the host, in ms. After this time, it uses the tools of an earlier
+ * start.
+ */
 const startMS = 2_000
 const lookupMS = 2_000
 
-/** The directories for which a magicctx plugin runs, in this half or in the half for OpenCode 1. */
+/**
+ * The directories for which a magicctx plugin runs. The plugin for OpenCode 1 and the plugin for OpenCode 2 share this
+ * set.
+ */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process
@@ -83,9 +89,11 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // Tools that are registered after the first request would change the whole prefix, so earlier tools come first.
+    // The tools of an earlier start are registered at once, before the host has answered. Tools that came after the
+    // first request would change the whole prefix.
     register(instance, instance.recall(), true)
-    // The first request waits here. If it were sent earlier, the next pass would change the whole prefix.
+    // The first request waits here for the host's own list of tools. If it were sent earlier, that list would change
+    // the prefix of the next request.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance

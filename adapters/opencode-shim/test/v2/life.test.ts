@@ -221,7 +221,8 @@ test("the sessions that a killed process has left are removed at the start, and 
   assert.deepEqual([opencode.removed, [...opencode.stored.keys()]], [["ses_dead", "ses_old"], ["hidden/ses_alive", "else"]])
 })
 
-// The plugin context of the betas lacks most of these members, and the context of a later version may differ, too.
+// The betas give a plugin a context without most of the members that a release has, and a later version may change the
+// context again. Passes must still work.
 test("without the members of a release, passes work with what there is", async (t) => {
   const trim = ({ session, event, tool }: PluginContext) => ({ session: { hook: session.hook, get: session.get }, event, tool }) as unknown as PluginContext
   const { opencode, received } = await load(t, { tools }, {}, trim)

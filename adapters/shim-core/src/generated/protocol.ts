@@ -141,8 +141,8 @@ export interface AgentRunParams {
  */
 export interface AgentRunResult {
   /**
-   * answers are the assistant messages of the run, in the form of the messages of a transform. They hold only
-   * the texts of their content.
+   * answers are the assistant messages of the run, in the form of the messages of a transform. Each message
+   * has only the texts of its content.
    */
   answers: unknown[]
   failure?: AgentFailure
