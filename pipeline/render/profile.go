@@ -26,12 +26,12 @@ type Profile struct {
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: Gemini accepts a call only after the user or after results, and only the first of several
-	// parallel calls has the signature. So a step is removed only as a whole. If another call or a text of the step
-	// stays, its dropped calls become skeletons.
+	// StepsLeaveWhole: a step may be removed only as a whole. This is for Gemini, which accepts a call only directly
+	// after a user message or results. Of several parallel calls, only the first one carries the signature, so it
+	// cannot be removed alone. If another call or a text of the step stays, its dropped calls become skeletons.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Moonshot requires it as
-	// reasoning_content, for example, and OpenAI as reasoning items.
+	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Some providers do require it:
+	// Moonshot expects it as reasoning_content, and OpenAI as reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts an answer with a call that the model never made. Google does not,
 	// because each call must be signed.
@@ -102,7 +102,8 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 // wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// If the provider accepts an empty message, a removed call of ctx_reduce needs no text in its place.
+// DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The
+// message may then be empty, so this is only possible if the harness does not send empty messages to the provider.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 func ProfileNamed(name string) Profile {
@@ -123,7 +124,7 @@ func (p Profile) Package() string {
 }
 
 // ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
-// decides. Otherwise the npm package or the API's name decides, and if it is unknown, the provider's name.
+// decides. Otherwise the npm package or the name of the API decides. If that is unknown, the provider's name decides.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {
