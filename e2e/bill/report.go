@@ -17,7 +17,8 @@ import (
 // minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight is the largest allowed bill, as a multiple of the bill with the same removals at the best times.
+// maxHindsight bounds the bill relative to figure.Hindsight, the bill that the same removals would have caused at the
+// best times.
 const maxHindsight = 1.15
 
 // maxLineShare bounds the share of delivered lines in the bill.
@@ -73,8 +74,8 @@ type figure struct {
 	Seconds   float64             `json:"seconds"`
 	BustsAt   []bust              `json:"busts_at"`
 	Causes    []schema.CauseCount `json:"causes,omitempty"`
-	// Removals are the tokens that magicctx removed, by rule and cause. RereadBill is the cost of those that the model
-	// soon read again.
+	// Removals are the tokens that magicctx removed, by rule and cause. RereadBill is the cost of the removed tokens
+	// that the model soon read again.
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`

@@ -19,8 +19,8 @@ type Step struct {
 	// If Error is set, the server sends this HTTP error instead of Blocks.
 	Error *HTTPError
 	Delay time.Duration
-	// The server waits for Until before it sends anything. Until must return when its context ends. In contrast to a
-	// rule, it may wait for other requests.
+	// The server waits for Until before it sends anything. Until must return when its context ends. Rules run one at a
+	// time, so a rule must not wait for another request, but Until may.
 	Until func(context.Context)
 	// ChunkBytes is the size of the events in which a text is streamed. If it is 0, each text is one event.
 	ChunkBytes int
@@ -73,7 +73,7 @@ func Tool(id, name string, input any) Block {
 	return Block{kind: kindTool, id: id, name: name, input: string(raw)}
 }
 
-// BadTool is a call whose arguments are sent unchanged, even if they are no valid JSON.
+// BadTool is a call whose arguments are sent unchanged, even if they are not valid JSON.
 func BadTool(id, name, rawInput string) Block {
 	return Block{kind: kindTool, id: id, name: name, input: rawInput}
 }
@@ -146,7 +146,7 @@ func SystemContains(text string) func(*Request) bool {
 	return func(r *Request) bool { return r.SystemContains(text) }
 }
 
-// WithoutTools matches requests without tools. They ask for titles and summaries, for example.
+// WithoutTools matches requests without tools, for example requests for titles or summaries.
 func WithoutTools(r *Request) bool { return len(r.Tools) == 0 }
 
 func Model(id string) func(*Request) bool { return func(r *Request) bool { return r.Model == id } }

@@ -20,7 +20,7 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// Each copy of the competitor contains one of the mentions, even under another name.
+	// mentions are strings that occur in the competitor's code. Even a renamed copy contains one of them.
 	mentions []string
 	// problem is a sentence with %s for the plugin.
 	problem string
@@ -62,8 +62,9 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 	return nil, nil
 }
 
-// In opencode-dcp/dist/index.js, the competitor's name is two directories above the file. Directories further up are
-// named after projects or people.
+// namedDirectories is the number of directories above a plugin's file whose names are compared. For example,
+// opencode-dcp/dist/index.js has the competitor's name in the second one. Directories further up are named after
+// projects or people.
 const namedDirectories = 2
 
 // matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
@@ -94,8 +95,8 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no name, it
-// returns the path, and isNamed is false.
+// pluginName returns the name of a plugin. If spec is a path, the name comes from the nearest package.json, otherwise
+// from spec itself. If no package.json has a name, pluginName returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil

@@ -17,14 +17,14 @@ type Choice struct {
 	Selected int
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
-	// While a session fills the screen, Top is the number of its lines that are scrolled out.
+	// Top is the number of lines that are scrolled out above the screen, while a session fills it.
 	Top  int
 	Sort int
 	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is searched in
 	// messages. Typing says whether the keys change Filter or Query.
 	Filter, Query string
 	Typing        Typing
-	// If Harness is empty, the sessions of all harnesses show.
+	// Only the sessions of Harness are shown, or all sessions if Harness is empty.
 	Harness schema.Harness
 }
 
@@ -214,7 +214,8 @@ func (v Live) matching() []schema.SessionStatus {
 	return v.Choice.apply(v.Status.Sessions)
 }
 
-// Chosen returns the session that fills the screen, or that is selected, or nil.
+// Chosen returns the session that fills the screen, or else the selected session of the list. It returns nil if there
+// is no session.
 func (v Live) Chosen() *schema.SessionStatus {
 	if v.Choice.Opened != "" {
 		return v.opened()

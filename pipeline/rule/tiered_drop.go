@@ -12,7 +12,7 @@ const (
 	tierTarget = 0.30
 	// In tier 1 and in tier 2, the newest fifth of the tool outputs is not dropped.
 	tierReserve = 0.20
-	// If the tiered drop has to free at most minReclaim tokens, it changes nothing.
+	// If minReclaim tokens or fewer have to be freed, the tiered drop does nothing.
 	minReclaim = 2000
 )
 
@@ -60,8 +60,9 @@ func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// Tail counts the tokens of all active units, because everything else in the prompt counts as irreducible. Without the
-// texts, too little would be dropped (bug class B14 in docs/defects.md).
+// A tierPlan computes which tool outputs to drop. Tail is the number of tokens of all active units, including texts.
+// The plan treats the rest of the prompt as irreducible, so if Tail left out the texts, too little would be dropped
+// (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int

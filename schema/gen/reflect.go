@@ -19,7 +19,7 @@ type openness bool
 const (
 	// open: a minor version of the protocol may add optional fields.
 	open openness = true
-	// closed: an editor underlines a misspelt key of the configuration.
+	// closed: the configuration has only declared keys, so an editor can underline a misspelt key.
 	closed openness = false
 )
 

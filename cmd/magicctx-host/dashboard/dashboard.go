@@ -30,7 +30,7 @@ type Options struct {
 	Dir string
 	// Port is the TCP port on 127.0.0.1. 0 means any free port.
 	Port uint16
-	// Follow calls tell with the state of the host at once and after each change. Follow returns when ctx ends.
+	// Follow calls `tell` with the current state of the host, and again after each change. It returns when ctx ends.
 	Follow  func(ctx context.Context, tell func(State))
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	Keep    func(context.Context, schema.KeepParams) (schema.KeepResult, error)
@@ -39,7 +39,7 @@ type Options struct {
 	Read     wirediff.Read
 	// Identify returns the identity of the project of a directory.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// Ready gets the address for the browser, which works only once.
+	// Ready is called with the address that the user opens in a browser. The address works only once.
 	Ready func(url string) error
 }
 
@@ -112,7 +112,8 @@ type pages struct {
 	editing sync.Mutex
 }
 
-// The page contains no data, so everybody gets it. The data under /api/ is only for requests with the secret.
+// The page itself contains no data, so handler serves it to everybody. It serves the data under /api/ only to requests
+// with the secret.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
