@@ -195,7 +195,7 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 }
 
 // withoutGuesses removes passes whose answer the shim ignored because the array had changed in the meantime. It
-// recognizes such a pass by the next pass, which has the same number of messages.
+// recognises such a pass by the next pass, which has the same number of messages.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {

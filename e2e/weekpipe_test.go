@@ -206,8 +206,8 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 
 func (p *pipe) dream() {
 	p.t.Helper()
-	// The host answers the command only after it may have asked its first question. If it is killed at that question,
-	// the command fails, and this is no error.
+	// The host may ask its first question before it answers the command. If the test kills the host at that question,
+	// the command fails, which is not an error here.
 	if _, err := p.command(""); err != nil && (p.killAt == 0 || p.asked != p.killAt) {
 		p.t.Fatal(err)
 	}

@@ -7,10 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel sets the model of the next request. The zero Model means that the messages name the model.
+// AskModel sets the model of the next request. With the zero Model, the messages decide: the user messages of this
+// harness name their model.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request: of AskModel, else of the newest user message, else of the last pass.
+// Model returns the model of the next request. This is the model set by AskModel. If none is set, it is the model that
+// the newest user message names, or else the model of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel
@@ -68,7 +70,8 @@ func (s *array) lastResponse() (at int64, ok bool) {
 	return 0, false
 }
 
-// AnsweredAt returns when the newest answer with a usage was complete, in Unix milliseconds, or 0.
+// AnsweredAt returns the time at which the newest answer with a usage was complete, in Unix milliseconds, or 0 if there
+// is no such answer.
 func (s *array) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0 {

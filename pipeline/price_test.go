@@ -110,8 +110,9 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// Fixed bug: the host stored the price of a bust that would remove 1,559 tokens, which is too little to make it. When
-// the rent reached this price, it made another bust. That bust removed 2,798 tokens and cost five times as much.
+// Fixed bug: the host weighed a bust that would remove only 1,559 tokens. It did not make this bust, because that is
+// too little, but it stored the price. When the rent reached this price, the host made a different bust, which removed
+// 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -14,7 +14,8 @@ type Provider interface {
 	// is no host, Current returns the error with which to answer the call.
 	Current(context.Context) (h Host, release func(), err error)
 
-	// Initialize may first open a missing host. The server fills in the same fields as for Host.Initialize.
+	// If there is no host yet, Initialize may open one first. The server fills in the same fields as for
+	// Host.Initialize.
 	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails mid-pass.
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)

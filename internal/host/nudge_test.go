@@ -44,8 +44,8 @@ func (h *harness) newestNote() string {
 	return note
 }
 
-// reading returns a session whose window has 100,000 tokens, 65,000 of them below the threshold. Of its four outputs
-// of 6,000 tokens each, three can be dropped.
+// reading returns a session with a window of 100,000 tokens and a threshold of 65,000. The session has four outputs of
+// 6,000 tokens each. Three of them can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")

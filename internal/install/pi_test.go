@@ -254,7 +254,8 @@ func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	}
 }
 
-// Project files may be committed, and Pi asks the user whether to trust the project.
+// A user may commit the files of a project, so they must not contain paths of this machine. Pi asks the user whether to
+// trust the project, so the plan must mention this.
 func TestPiProjectInstall(t *testing.T) {
 	h := newPi(t)
 	h.Project = filepath.Join(h.root, "p")
