@@ -100,7 +100,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	return lines
 }
 
-// checkIsManaged fails if magicctx has not done everything that could change the harness's store.
+// checkIsManaged fails unless magicctx has done everything in the session that could change the harness's store.
 func (w *world) checkIsManaged(session string) {
 	w.t.Helper()
 	edits, folds := 0, 0

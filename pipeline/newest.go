@@ -41,8 +41,8 @@ func (s *array) agent() string {
 // use, because its request may be unanswered. Otherwise, an idle session would bust on every pass until an answer
 // arrives (A10 in docs/defects.md).
 //
-// If the clock was set back, stored times can be in the future. lastUse ignores these times, because the session would
-// not be idle until the clock reaches them. If there is no other time, it returns now.
+// If the clock was set back, stored times can be in the future. lastUse ignores these times. Otherwise, the session
+// would not count as idle until the clock reaches them. If there is no other time, it returns now.
 func (s *Session) lastUse(now int64) int64 {
 	answered, ok := s.lastResponse()
 	if !ok {

@@ -19,8 +19,8 @@ type Size struct {
 	// session has no usage yet, both are empty.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of the current model, plus the estimated tokens of all later messages, minus
-	// the tokens that a bust has freed since.
+	// Current is the estimated size of the next prompt. It is Measured, converted to the tokens of the current model,
+	// plus the estimated tokens of all later messages, minus the tokens that a bust has freed since.
 	Current int
 }
 
@@ -154,7 +154,7 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the size of a prompt whose messages have own tokens in the host's count. The result is at least
+// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. The result is at least
 // g.Base plus the minimum for the messages, because g.Own may be too large, for example if the head was removed.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
@@ -187,7 +187,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			for j := i; j < len(s.entries); j++ {
 				tail += s.entries[j].own
 			}
-			// without this correction, the next pass would use the old count again
+			// Without this correction, the next pass would use the old count again.
 			g.Tokens, g.Own = max(1, real-c.tokens(tail)), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
@@ -313,7 +313,7 @@ func (e *entry) partsIn(in units) (parts frozen.Parts) {
 }
 
 // Parts returns the total size of each kind of unit after the head. It leaves out reverted messages, and includes the
-// effect of a, the additions that are not committed yet.
+// effect of the additions `a`, which are not committed yet.
 func (s *memo) Parts(a frozen.Additions) frozen.Parts {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
 		return s.parts
@@ -335,7 +335,8 @@ func (s *content) weighAll() {
 	}
 }
 
-// edited returns the indexes of messages with units that a edits or restores. An index may occur more than once.
+// edited returns the indexes of all messages that contain a unit which the additions `a` edit or restore. An index may
+// occur more than once.
 func (s *content) edited(a frozen.Additions) (indexes []int) {
 	add := func(tag int) {
 		if u := s.State.ByTag(tag); u != nil {

@@ -18,10 +18,11 @@ const (
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
-	// MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even
-	// if it is empty.
+	// MaxMessages bounds the number of messages in a session's array. The host needs a few kilobytes of memory for each
+	// message, even for an empty one.
 	MaxMessages = 200_000
-	// MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+	// MaxParts bounds the number of parts in a message. The host needs about a kilobyte of memory for each part, even
+	// for an empty one.
 	MaxParts = 20_000
 )
 
@@ -54,8 +55,8 @@ type Harness string
 // The harnesses.
 const (
 	HarnessOpenCode Harness = "opencode"
-	// HarnessOpenCode2 is OpenCode from version 2 on. Its messages, its store and its
-	// plugin interface are new.
+	// HarnessOpenCode2 is OpenCode from version 2 on. Its messages, its store and its plugin interface differ from
+	// those of version 1.
 	HarnessOpenCode2 Harness = "opencode2"
 	HarnessPi        Harness = "pi"
 )
@@ -109,7 +110,7 @@ type InitializeResult struct {
 	HostPID     int     `json:"hostPid"`
 	// StoreSchema is the schema version of the database.
 	StoreSchema int `json:"storeSchema"`
-	// Enabled is false if the shim must forward nothing for this directory.
+	// Enabled is false if the host does no work for this directory. The shim must then forward nothing.
 	Enabled bool `json:"enabled"`
 	// Reason says why Enabled is false, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`

@@ -48,7 +48,8 @@ func TestEveryHarnessIsWhole(t *testing.T) {
 	}
 }
 
-// A user who uses only Pi has no file for OpenCode.
+// All harnesses share one host, but each has its own configuration file. If several files set idle_exit_minutes, the
+// longest time applies. If a harness has no file, its default must not replace the time from the other file.
 func TestIdleExitOfEachHarness(t *testing.T) {
 	for _, test := range []struct {
 		openCode, pi string

@@ -106,7 +106,7 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
-	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
+	// A grandchild process may have inherited the pipes and keep them open. With WaitDelay, Wait returns nevertheless.
 	cmd.WaitDelay = stopTimeout
 	lead(cmd)
 	return cmd, nil

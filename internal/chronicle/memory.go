@@ -67,7 +67,7 @@ const (
 	FromWeb       Source = "web"       // a model repeats what a web page said
 )
 
-// sources are the sources from the most to the least trusted.
+// sources lists all sources, from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
 // LessTrusted returns the less trusted of two sources. A text that combines two texts gets this source, so that a merge
@@ -106,7 +106,8 @@ type MemoryChange struct {
 	Kind         ChangeKind `json:"kind"`
 	Memory       int64      `json:"-"`
 	SupersededBy int64      `json:"supersededBy,omitzero"`
-	// Category and Content describe the memory after the change. For an archived memory, Content is the reason.
+	// Category and Content describe the memory after the change. If the memory was archived, Content is the reason for
+	// this instead.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
 	// Source is the memory's present source. It is set only for changes in a prompt.
@@ -117,7 +118,8 @@ type MemoryChange struct {
 // A Note is a reminder that a model has written for later.
 type Note struct {
 	ID int64 `json:"id"`
-	// Harness and Session are the session that wrote the note. A note with a condition belongs to Project instead.
+	// Harness and Session name the session that wrote the note. They are empty for a note with a condition, which
+	// belongs to Project instead.
 	Harness   string `json:"harness,omitzero"`
 	Session   string `json:"session,omitzero"`
 	Project   string `json:"project,omitzero"`

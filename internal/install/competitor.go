@@ -134,7 +134,8 @@ func packageNamed(dir string) string {
 
 var script = regexp.MustCompile(`\.[tj]s$`)
 
-// The harness loads plugins in its plugin directories without an entry in a configuration.
+// discoveredConflicts returns the competitors in the harness's plugin directories. The harness loads these plugins even
+// without an entry in a configuration.
 func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	for _, dir := range dirs {
 		for _, sub := range p.Harness.discoveryDirectories {
@@ -160,7 +161,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// A plugin's entry in the directory may be a link to a checkout, and may have any name.
+// discovered returns the competitor to which the plugin at path belongs, or nil. The path may be a link to a checkout,
+// and the link may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

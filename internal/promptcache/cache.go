@@ -9,7 +9,8 @@ import (
 
 type Hash [16]byte
 
-// The content must not include the cache marker: a harness moves its breakpoints, and this does not change the prefix.
+// HashOf returns the hash of a block's content. The content must not include the cache marker, because a harness moves
+// its breakpoints, which does not change the prefix.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(sum[:len(Hash{})])

@@ -228,7 +228,8 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns a trace in which edit has changed each line with a hidden agent's question or answer.
+// edited returns a trace in which the function `edit` has changed each line with a question or an answer of a hidden
+// agent.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)

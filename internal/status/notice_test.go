@@ -9,8 +9,9 @@ import (
 )
 
 // The bug: the notices named a saving of $3.20, but the status showed only $0.85. Each notice assumed that the removed
-// tokens would be saved in as many further requests as the session already had, although the prompt would not have
-// grown without limit. Later busts got no figure, because the tokens of earlier busts already filled the window (P9).
+// tokens would be saved in as many further requests as the session already had. It ignored that the prompt grows, and
+// would have filled the window before that. Later busts got no figure, because the tokens of earlier busts already
+// filled the window (P9).
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, removed, window, passes int

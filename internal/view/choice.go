@@ -13,7 +13,8 @@ import (
 
 // A Choice says which sessions a person wants to see, and in which order.
 type Choice struct {
-	// Selected is the index, in the chosen order, of the session that has the card.
+	// Selected is the index of the selected session in the chosen order. The screen shows this session's details in a
+	// card.
 	Selected int
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
@@ -64,7 +65,7 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// An Action is something that a key asks for, but that a view cannot do itself.
+// An Action is work that a key asks for, and that the view leaves to its caller, for example Quit.
 type Action string
 
 // All actions but Quit show a page of text.
@@ -99,7 +100,7 @@ down to the mark "low". The sign … stands where a text was cut. More: docs/sta
 
 const page = 10
 
-// moved returns the position to which a key moves, and whether the key moves at all.
+// moved returns the position after a key, and whether this key changes the position at all.
 func moved(at int, key string, last int) (int, bool) {
 	switch key {
 	case "up", "k":

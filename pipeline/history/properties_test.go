@@ -226,8 +226,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// Models fail on each run. Above the low mark, Throttle.Next still makes a compartment after a few passes. The failing
-// models read at most the allowance and the tokens of one more run.
+// In this test, the models fail on each run. Above the low mark, Throttle.Next must still make a compartment after a
+// few passes. Until then, the failing models may read at most the allowance plus the tokens of one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

@@ -28,7 +28,7 @@ type Profile struct {
 	WantsThinkingFirst bool
 	// StepsLeaveWhole: a step may be removed only as a whole. This is for Gemini, which accepts a call only directly
 	// after a user message or results. Of several parallel calls, only the first one carries the signature, so it
-	// cannot be removed alone. If another call or a text of the step stays, its dropped calls become skeletons.
+	// cannot be removed alone. If a text or another call of the step stays, the step's dropped calls become skeletons.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Some providers do require it:
 	// Moonshot expects it as reasoning_content, and OpenAI as reasoning items.
@@ -97,9 +97,10 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer of only placeholders without its reasoning. Moonshot
-// and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to DeepSeek. If another model
-// wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no provider requires.
+// LeavesOutSpent reports whether the reasoning of an answer may be left out if the answer consists only of
+// placeholders. Moonshot and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to
+// DeepSeek. If another model wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no
+// provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
 // DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The

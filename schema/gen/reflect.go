@@ -82,7 +82,7 @@ func inJSON(t reflect.Type, field, comment string) string {
 	return effectOf(f) + name + " " + rest
 }
 
-// effectOf returns a warning if a key has no effect yet, and an empty text if it has one.
+// effectOf returns a warning if a key has no effect yet. Otherwise, it returns an empty text.
 func effectOf(f reflect.StructField) string {
 	if f.Tag.Get("effect") == "none" {
 		return noEffect + " "

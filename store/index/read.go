@@ -78,7 +78,7 @@ func (v *View) Has(session int64, message string) (found bool, err error) {
 	return found, err
 }
 
-// SessionIn returns the session with an id in a project, or nil if the project has no such session.
+// SessionIn returns the session with the given id in a project, or nil if the project has no such session.
 func (v *View) SessionIn(project, id string) (found *Session, err error) {
 	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {
 		found = &Session{Harness: s.ColumnText(0), ID: id, Project: project, Directory: s.ColumnText(1)}
@@ -144,7 +144,7 @@ func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) err
 //go:embed query/around.sql
 var aroundSQL string
 
-// Around calls yield with the chunks of the messages that are at most far messages away from a hit.
+// Around calls yield for each chunk near a hit: the chunk's message is at most `far` messages away from the hit.
 func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 	return v.x.scan(aroundSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.session, h.Last-far, h.Last+far, in.Session, in.Through, in.parts(),
 		in.kinds(), string(in.Role), in.Since)

@@ -223,7 +223,7 @@ func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error
 var changesSQL string
 
 // Changes returns the changes of all memories that a project's sessions see or have seen. It returns only changes with
-// ids greater than after, oldest first.
+// ids greater than the argument `after`, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, changesSQL, func(row *sqlite3.Stmt) {
@@ -247,7 +247,8 @@ func readChange(row *sqlite3.Stmt) chronicle.MemoryChange {
 	}
 }
 
-// ForgetChanges deletes changes that are older than before (Unix ms) and that every stored head already shows.
+// ForgetChanges deletes old changes: they were made before the given time (Unix ms), and every stored head already
+// shows them.
 func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

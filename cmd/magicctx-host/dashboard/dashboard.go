@@ -34,7 +34,7 @@ type Options struct {
 	Follow  func(ctx context.Context, tell func(State))
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	Keep    func(context.Context, schema.KeepParams) (schema.KeepResult, error)
-	// Messages writes the full text of the messages with the ordinals first to last.
+	// Messages writes the full text of all messages from the ordinal `first` to the ordinal `last`.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	Read     wirediff.Read
 	// Identify returns the identity of the project of a directory.

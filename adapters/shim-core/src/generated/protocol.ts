@@ -61,12 +61,13 @@ export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
 export const MaxAttachmentBytes = 536870912
 /**
- * MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even if
- * it is empty.
+ * MaxMessages bounds the number of messages in a session's array. The host needs a few kilobytes of memory
+ * for each message, even for an empty one.
  */
 export const MaxMessages = 200000
 /**
- * MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+ * MaxParts bounds the number of parts in a message. The host needs about a kilobyte of memory for each part,
+ * even for an empty one.
  */
 export const MaxParts = 20000
 export const MaxAgentPromptBytes = 1048576
@@ -572,7 +573,7 @@ export interface InitializeResult {
   hostPid: number
   /** storeSchema is the schema version of the database. */
   storeSchema: number
-  /** enabled is false if the shim must forward nothing for this directory. */
+  /** enabled is false if the host does no work for this directory. The shim must then forward nothing. */
   enabled: boolean
   /** reason says why Enabled is false, in a sentence for the user. */
   reason?: string
