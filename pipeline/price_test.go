@@ -92,7 +92,8 @@ func TestPriceOfABust(t *testing.T) {
 	}
 }
 
-// The session has had 300 passes, and each pass adds one token. The summary of the second case frees 40 tokens.
+// The session has had 300 passes, and each pass adds one token. The summary of the second case frees 40 tokens, so the
+// next bust is expected 40 passes later.
 func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	w := hundreds(t, 10)
 	w.session.Meta.Passes = 300

@@ -225,8 +225,8 @@ func (s *memo) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// The counts of two tokenizers differ at most by a factor of two. Outside this range, they have counted different
-// content.
+// The counts of two tokenizers differ at most by a factor of two. If two counts differ by more, they are not counts of
+// the same content.
 const leastRatio, mostRatio = 0.5, 2
 
 func ratio(theirs, own int) float64 {
@@ -272,7 +272,8 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// A ratio of two counts below leastCount tokens may be chance, for example 3 and 5.
+// The ratio of two small counts may be chance, for example of 3 and 5 tokens. So a ratio means something only from
+// leastCount tokens on.
 const leastCount = 100
 
 func (e *entry) isMeasured() bool {

@@ -119,9 +119,8 @@ type InitializeResult struct {
 	Trouble bool `json:"trouble,omitzero"`
 	// Warnings are problems in the configuration, each a sentence for the user.
 	Warnings []string `json:"warnings,omitzero"`
-	// Hooks lists the optional methods that the shim must call. The shim
-	// forwards no other hook. The mandatory methods (session/transform,
-	// session/system, tool/execute, command/execute) are not listed.
+	// Hooks lists the optional methods that this host wants the shim to call. The shim calls no other optional method.
+	// The mandatory methods (session/transform, session/system, tool/execute, command/execute) are not listed.
 	Hooks    []string            `json:"hooks"`
 	Tools    []ToolDefinition    `json:"tools"`
 	Commands []CommandDefinition `json:"commands"`
@@ -221,7 +220,7 @@ type WireMutation struct {
 	// Edits maps a message id to the message's patch. It holds the patches that
 	// changed since the last answer, or all patches after a resync.
 	Edits map[string]Patch `json:"edits"`
-	// Cleared lists the ids of messages whose patch must be removed.
+	// Cleared lists the ids of messages whose patches from earlier answers must be removed.
 	Cleared []string `json:"cleared,omitzero"`
 	// Wire is an opaque token for the wire of this pass together with its system prompt. After a request with this
 	// wire, the shim sends the token as TransformParams.Sent.
@@ -278,8 +277,8 @@ type EventParams struct {
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
-	// Message is the id of the answer that the text belongs to. Sent is the Wire of the answer's request, as in
-	// TransformParams.
+	// Message is the id of the answer that the text belongs to. Sent is the token of the wire with which the request
+	// for this answer was sent, as in TransformParams.
 	Message string `json:"message,omitzero"`
 	Sent    string `json:"sent,omitzero"`
 }

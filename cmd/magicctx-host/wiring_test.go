@@ -82,7 +82,7 @@ func TestIdleExitOfEachHarness(t *testing.T) {
 
 type muteClient struct{ client.Client }
 
-// The notice names the file even while there is no store.
+// If a file switches magicctx off, the notice to the user names this file, even while there is no store.
 func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 	for name, damage := range map[string]func(*clone){
 		"with a store":    func(*clone) {},

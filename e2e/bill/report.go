@@ -64,10 +64,10 @@ type figure struct {
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is this bill divided by the bill with OpenCode's own compaction, both with answers. If OpenCode's run is
+	// Ratio is WithOutput divided by WithOutput of the run with OpenCode's own compaction. If OpenCode's run is
 	// missing, or a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is the bill, with answers, if busts had happened at the best times. BestBusts is the number of these
+	// Hindsight is what WithOutput would be if busts had happened at the best times. BestBusts is the number of these
 	// times. Without magicctx, both are 0.
 	Hindsight float64             `json:"hindsight"`
 	BestBusts int                 `json:"best_busts"`

@@ -284,7 +284,8 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 }
 
 // Ended returns an error if ctx has ended. A step such as deciding or rendering does no I/O, so the step itself does
-// not notice the end. The client has stopped waiting for this pass, but the session's next call waits for it.
+// not notice the end. The client has stopped waiting for this pass, but the session's next call waits until the pass
+// ends. So the pass must not continue.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil

@@ -122,7 +122,7 @@ func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	}
 }
 
-// Each fold has a reason, and compartments are the largest part of its head.
+// Each fold must have a reason, and compartments must be the largest part of its head.
 func checkFolds(t *testing.T, s Summary) {
 	t.Helper()
 	if len(s.Folds) == 0 || s.Folds[0].Reason != "first-head" {
@@ -362,7 +362,8 @@ func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	}
 }
 
-// A run that was active when the recording ended has no answer.
+// A run that was active when the recording ended has no answer. In a replay, it waits until the trace ends, and does
+// not count as missed.
 func TestRunWithoutAnAnswerWaitsToTheEnd(t *testing.T) {
 	const end = "the recording ends here"
 	before, _, _ := bytes.Cut(edited(t, func(isQuestion bool, line []byte) []byte {

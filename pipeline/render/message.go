@@ -17,7 +17,7 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds facts outside a message on which its rendering depends.
+// Frame holds the facts outside of a message that decide how the message is rendered.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether pauses are shown before messages.
@@ -130,7 +130,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that are sent in another form than the model wrote them.
+	// changed marks the parts whose form on the wire differs from the form that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }

@@ -153,8 +153,9 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 //go:embed query/following.sql
 var followingSQL string
 
-// Following calls yield with the chunk of a hit and the next chunks of its session, including files, at most limit
-// times. It reads a limited number of rows, so that a pass can wait for it.
+// Following calls yield for the chunk of a hit and the next chunks of its session, including files, at most limit
+// times. It reads only `rows` rows, which may include rows of other sessions, so it is fast enough for a pass to wait
+// for it.
 func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
 	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }
