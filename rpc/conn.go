@@ -271,7 +271,8 @@ func (c *conn) cancelCall(params json.Value) error {
 	return nil
 }
 
-// ServeConn ends the connection and answers the shutdown.
+// beginShutdown records a shutdown request, and refuses new calls from now on. ServeConn then ends the connection and
+// answers the request.
 func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	var p schema.ShutdownParams
 	if err := decodeParams(rawParams(req), &p); err != nil {

@@ -21,7 +21,7 @@ type Provider interface {
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	// Status describes the host, or says why there is none.
 	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
-	// Disconnected is the last call for a client.
+	// Disconnected is called when a client is gone. No other call for this client follows.
 	Disconnected(client.Client)
 }
 
@@ -61,6 +61,6 @@ type Host interface {
 	// SessionExport returns the state that a replay needs in addition to the frames of a trace.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
-	// Disconnected is the last call for a client.
+	// Disconnected is called when a client is gone. No other call for this client follows.
 	Disconnected(client.Client)
 }

@@ -78,7 +78,8 @@ func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens i
 	return ms.learn(ctx, m, refused(limitTokens, at))
 }
 
-// An answered prompt proves that its size fits.
+// NoteAccepted records the size of a prompt that the provider has answered. The answer proves that a prompt of this
+// size fits.
 func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens int, at, now int64) error {
 	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }

@@ -77,7 +77,7 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.Findings += c.Findings
 }
 
-// The agents that write summaries, and that tend memories.
+// The historian writes summaries, and the dreamer tends memories.
 const (
 	historian = "historian"
 	dreamer   = "dreamer"

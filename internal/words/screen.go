@@ -86,7 +86,7 @@ func Piece(u schema.DroppedUnit, columns int) string {
 
 const leastName = 20
 
-// Kept says where a piece is that the user keeps.
+// Kept describes where a piece is that the user wants to keep: on the wire, or waiting for the next bust.
 func Kept(u schema.KeptUnit) string {
 	if u.Waits {
 		return "it comes back when the provider has to read the prompt again anyway, and if it fits"

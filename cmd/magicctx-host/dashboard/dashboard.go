@@ -196,7 +196,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 	}
 }
 
-// In bytes. A memory has at most a few kilobytes.
+// maxBody bounds the body of a request, in bytes. A memory has at most a few kilobytes.
 const maxBody = 64 << 10
 
 func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
@@ -233,7 +233,7 @@ func (p *pages) memories(r *http.Request) ([]chronicle.Memory, error) {
 	return all, err
 }
 
-// The last of these days is today.
+// spendDays is the number of days that the page shows. The last of these days is today.
 const spendDays = 7
 
 func (p *pages) spend(r *http.Request) (view.Spend, error) {
