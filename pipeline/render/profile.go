@@ -13,8 +13,8 @@ type Profile struct {
 	Name string
 	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
-	// DropsEmptyText: the harness does not send empty texts to this provider. If it is false, the harness sends empty
-	// texts, and the provider refuses the request.
+	// DropsEmptyText: the harness does not send empty texts to this provider. If DropsEmptyText is false, the harness
+	// sends empty texts, and the provider refuses the request.
 	DropsEmptyText bool
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool

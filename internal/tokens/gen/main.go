@@ -48,8 +48,8 @@ func run(in, out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// pack returns the vocabulary in the form that run then compresses: the number of tokens, then the lengths of all
-// tokens, then their bytes, in order of rank.
+// pack returns the vocabulary before its compression: the number of tokens, then the lengths of all tokens, then their
+// bytes, in order of rank.
 func pack(claude []byte) ([]byte, error) {
 	var doc struct {
 		Pattern string `json:"pat_str"`
