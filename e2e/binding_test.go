@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The value "refuse" ends a session at its first invalid block. To count the invalid blocks of whole sessions instead,
-// run the tests with "drop":
+// With "refuse", a session ends at its first invalid block. To count the invalid blocks of whole sessions instead, run
+// the tests with "drop":
 //
 //	go test ./e2e -run BoundThinking -v -args -binding=drop
 var bindingMode = flag.String("binding", "refuse", "refuse or drop thinking whose prefix has changed, in the tests of models that bind it")
@@ -63,8 +63,8 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function of the prompt's size. It returns true after n busts and `more` further steps. If a
-// prompt is smaller than the one before, there was a bust.
+// relievedTimes returns a function to be called with the prompt's size after each step. The function counts a bust
+// whenever the prompt has shrunk. It returns true once there were n busts and then `more` further steps.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -139,8 +139,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// checkBound fails if a request contains invalid thinking, or thinking of another model. If thinking is missing that
-// the last request contained, there must have been a bust.
+// checkBound fails if a request contains invalid thinking, or thinking of another model. A request may lack thinking
+// that the previous request contained only if there was a bust between them.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
@@ -194,8 +194,8 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	return kept
 }
 
-// If the array changes during a pass, the shim ignores the pass's answer. The next pass then has the same number of
-// messages.
+// withoutGuesses removes passes whose answer the shim ignored because the array had changed in the meantime. It
+// recognises such a pass by the next pass, which has the same number of messages.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {

@@ -9,7 +9,7 @@ import (
 )
 
 // Other tests compare the requests of two runs byte by byte. That works because OpenCode sends the same bodies if the
-// paths and the model's answers are the same. At midnight, the date in the system prompt changes.
+// paths and the model's answers are the same. Only midnight breaks this, because the date in the system prompt changes.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessOpenCode) }
 
 func testSameBytesTwice(t *testing.T, h schema.Harness) {

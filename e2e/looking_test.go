@@ -100,7 +100,7 @@ func lookingSession(t *testing.T, h schema.Harness, root string, isManaged bool)
 	return lines
 }
 
-// checkIsManaged fails if magicctx has not done everything that could change the harness's store.
+// checkIsManaged fails unless magicctx has done everything in the session that could change the harness's store.
 func (w *world) checkIsManaged(session string) {
 	w.t.Helper()
 	edits, folds := 0, 0
@@ -211,8 +211,9 @@ var (
 	aTime      = regexp.MustCompile(`\b1[6-9]\d{11}\b|\b20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z`)
 )
 
-// namedAnew replaces random names by numbers, in the order in which they appear. It replaces times and the test's path
-// by placeholders. From the list of tools that Pi stores, it removes the host's tools.
+// namedAnew makes the stores of two runs comparable. It replaces random names with numbers, in the order in which they
+// appear, and replaces times and the test's path with placeholders. It removes the host's tools from the list of tools
+// that Pi stores.
 func (w *world) namedAnew(lines []string) []string {
 	numbers := map[string]string{}
 	for i, line := range lines {

@@ -95,7 +95,8 @@ func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	}
 }
 
-// Without texts, sees checks that the request has no memory.
+// sees asks the model something, and checks that each request contains the given texts. If there are no texts, it
+// checks that the requests contain no memory.
 func (w *world) sees(a agent.Agent, when string, texts ...string) []*mockllm.Request {
 	w.t.Helper()
 	session := w.session(a)

@@ -31,7 +31,8 @@ var views = flag.Duration("views", 0, "measure for this long what the views cost
 const (
 	// maxIdle is the largest allowed share of one core for a view when nothing happens.
 	maxIdle = 0.005
-	// maxSlower is the largest allowed ratio of a request's time with open views to its time without.
+	// maxSlower bounds how much open views may slow down a request, as the ratio of its time with views to its time
+	// without views.
 	maxSlower   = 1.03
 	subscribers = 200
 	// measured is the number of compared requests. Before them, warmUp requests warm up the hosts.
@@ -339,8 +340,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request adds a message of 500 words, and returns the duration of its pass. Before, it waits as long as a fast model
-// needs for an answer.
+// request waits as long as a fast model needs for an answer. Then it adds a message of 500 words, and returns the
+// duration of its pass.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)

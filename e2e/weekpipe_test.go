@@ -18,7 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The test itself plays the harness, and calls the host through a pipe. So the week takes only a second.
+// The test itself plays the harness and calls the host through a pipe, without OpenCode or Pi. So the week takes only a
+// second.
 func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
@@ -205,7 +206,8 @@ func (p *pipe) visit(project string, calls ...map[string]any) (first string) {
 
 func (p *pipe) dream() {
 	p.t.Helper()
-	// The host may have been killed before it answered the command, because its first question may come earlier.
+	// The host may ask its first question before it answers the command. If the test kills the host at that question,
+	// the command fails, which is not an error here.
 	if _, err := p.command(""); err != nil && (p.killAt == 0 || p.asked != p.killAt) {
 		p.t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ type Counting struct {
 
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
-// translate scales the whole prompt, with tools and system prompt: a provider counts all of it with one tokenizer.
+// translate converts the size of a prompt from the tokens of the measured model to the tokens of the current model. It
+// scales the whole prompt, including tools and system prompt, because a provider counts all of it with one tokenizer.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
@@ -83,9 +84,9 @@ type TokenSample struct {
 	Ratio TokenRatio
 }
 
-// SampleTokens compares the growth of the prompt between two answers, which are named by their keys, with the host's
-// count of the messages between them. The caller must ensure that no pass between the two answers has busted. ok is
-// false if there is too little text yet.
+// SampleTokens computes a token ratio from two answers, given by their keys. It compares the growth of the prompt from
+// the older to the newer answer with the host's count of the messages between them. The caller must ensure that no pass
+// between the two answers has busted. ok is false if there is too little text yet.
 func (s *content) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

@@ -7,10 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel sets the model of the next request. The zero Model means that the messages name the model.
+// AskModel sets the model of the next request. With the zero Model, the messages decide: the user messages of this
+// harness name their model.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request: of AskModel, else of the newest user message, else of the last pass.
+// Model returns the model of the next request. This is the model set by AskModel. If none is set, it is the model that
+// the newest user message names, or else the model of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel
@@ -39,8 +41,8 @@ func (s *array) agent() string {
 // use, because its request may be unanswered. Otherwise, an idle session would bust on every pass until an answer
 // arrives (A10 in docs/defects.md).
 //
-// If the clock was set back, stored times can be in the future. lastUse ignores these times, because the session would
-// not be idle until the clock reaches them. If there is no other time, it returns now.
+// If the clock was set back, stored times can be in the future. lastUse ignores these times. Otherwise, the session
+// would not count as idle until the clock reaches them. If there is no other time, it returns now.
 func (s *Session) lastUse(now int64) int64 {
 	answered, ok := s.lastResponse()
 	if !ok {
@@ -68,7 +70,8 @@ func (s *array) lastResponse() (at int64, ok bool) {
 	return 0, false
 }
 
-// AnsweredAt returns when the newest answer with a usage was complete, in Unix milliseconds, or 0.
+// AnsweredAt returns the time at which the newest answer with a usage was complete, in Unix milliseconds, or 0 if there
+// is no such answer.
 func (s *array) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0 {

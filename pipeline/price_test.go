@@ -92,7 +92,8 @@ func TestPriceOfABust(t *testing.T) {
 	}
 }
 
-// The session has had 300 passes, and each pass adds one token. The summary of the second case frees 40 tokens.
+// The session has had 300 passes, and each pass adds one token. The summary of the second case frees 40 tokens, so the
+// next bust is expected 40 passes later.
 func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	w := hundreds(t, 10)
 	w.session.Meta.Passes = 300
@@ -110,8 +111,9 @@ func TestASummaryPutsTheNextBustOff(t *testing.T) {
 	}
 }
 
-// Fixed bug: the host stored the price of a bust that would remove 1,559 tokens, which is too little to make it. When
-// the rent reached this price, it made another bust. That bust removed 2,798 tokens and cost five times as much.
+// Fixed bug: the host weighed a bust that would remove only 1,559 tokens. It did not make this bust, because that is
+// too little, but it stored the price. When the rent reached this price, the host made a different bust, which removed
+// 2,798 tokens and cost five times as much.
 func TestSmallEstimateSetsNoPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string

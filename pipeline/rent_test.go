@@ -21,8 +21,8 @@ func TestCliffRaisesTheRentOfMessages(t *testing.T) {
 	}
 }
 
-// A bust for drops leaves the rent of the messages that a summary could replace. So a summary that comes directly
-// after such a bust may cause another one.
+// A bust for drops does not reset the rent of the messages that a summary could replace. So a summary that is published
+// directly after such a bust may cause another bust.
 func TestSummaryHasItsRentAfterABustForDrops(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.BuysForRent, w.readings.WorkingSet = true, 500

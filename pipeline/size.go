@@ -14,21 +14,23 @@ const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measured is the size that the host assumes for the newest prompt with a usage (Gauge.Tokens). Measurement names
-	// this usage and the size. Without a usage, both are empty.
+	// Measured is the size of the newest prompt for which the provider reported a usage. It is Gauge.Tokens, so it can
+	// differ from the reported number. Measurement is a name for this usage and size, for example "msg_1/52000". If the
+	// session has no usage yet, both are empty.
 	Measurement string
 	Measured    int
-	// Current is Measured in the tokens of the current model, plus the estimated tokens of all later messages, minus
-	// the tokens that a bust has freed since.
+	// Current is the estimated size of the next prompt. It is Measured, converted to the tokens of the current model,
+	// plus the estimated tokens of all later messages, minus the tokens that a bust has freed since.
 	Current int
 }
 
-// A Gauge relates the provider's count of a prompt to the host's count. Usages alone may mislead: after a revert to a
-// message before a bust, for example, the newest usage in the array reports a prompt that still had all its content. So
-// the gauge stores the size that the host assumes for this prompt (D5 in docs/defects.md).
+// A Gauge relates the provider's count of a prompt to the host's count. A usage alone may mislead. Suppose that a bust
+// removes content, and the user then reverts to a message before the bust. The newest usage in the array now reports a
+// prompt that still had all its content. So the gauge stores the size that the host assumes for this prompt (D5 in
+// docs/defects.md).
 type Gauge struct {
-	// Of names the usage. Tokens is the size that the host assumes for its prompt: the reported size, or the host's
-	// estimate for the current wire if the usage reports another wire.
+	// Of names the usage. Tokens is the size that the host assumes for the prompt. Usually this is the reported size.
+	// If the usage belongs to a different wire, Tokens is the host's estimate for the current wire.
 	Of     string
 	Tokens int
 	// Own is the host's count of the messages in that prompt.
@@ -76,8 +78,8 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	return size, g
 }
 
-// compactedAt returns when the harness has compacted the session, 0 for never. Older usages report an array that no
-// longer exists, even if the compaction has kept their answers.
+// compactedAt returns the time at which the harness compacted the session, or 0 if it never did. Callers ignore older
+// usages: the compaction may have kept their answers, but the prompts that they measured no longer exist.
 func (s *array) compactedAt() int64 {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -86,7 +88,8 @@ func (s *array) compactedAt() int64 {
 	return s.entries[i].header.created
 }
 
-// gauge returns the gauge for the usage of entry i. own is the host's count of the messages in its prompt.
+// gauge returns the gauge for the usage of entry i. own is the host's count of the messages in the prompt that this
+// usage measured.
 func (s *memo) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -114,19 +117,21 @@ func (s *memo) gauge(i, own int) Gauge {
 	return g
 }
 
-// In Pi, an answer from before the last pass may come back, together with its branch.
+// isOlderThanLastPass reports whether entry i was completed before the last pass. In Pi, the user can return to another
+// branch of the session, so the newest usage in the array may be from such an old answer.
 func (s *memo) isOlderThanLastPass(i int) bool {
 	completed := s.entries[i].header.completed
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage probably reports the raw array, which the harness sends without host and patches.
+// isOfRaw reports whether a usage probably measured the raw array. The harness sends the raw array without any patches
+// when it cannot reach the host.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
-// RefusedAnother reports whether the provider has refused another prompt than the current wire. If the harness does not
-// reach the host, it sends the raw array, perhaps with older patches. This prompt is larger than the wire, and at most
-// as large as the raw array. named is the refused prompt's size in the provider's error, or 0. limit is the limit of
-// the current model.
+// RefusedAnother reports whether the prompt that the provider refused was not the current wire. If the harness cannot
+// reach the host, it sends the raw array, perhaps with older patches. That prompt is larger than the wire, and at most
+// as large as the raw array. named is the size of the refused prompt according to the provider's error, or 0. limit is
+// the limit of the current model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
@@ -149,20 +154,21 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the size of a prompt whose messages have own tokens in the host's count. The result is at least
+// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. The result is at least
 // g.Base plus the minimum for the messages, because g.Own may be too large, for example if the head was removed.
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g has the host's own estimate, because the newest usage reports another wire.
+// isEstimated reports whether g.Tokens is the host's own estimate and not the reported size. This is so if the newest
+// usage measured a different wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
 }
 
-// measurement returns a name such as "msg_1/52000". A corrected size gives another name, so the relief of a bust is
-// subtracted only from the size that the bust was based on.
+// measurement returns a name such as "msg_1/52000". If the host corrects the size, the name changes, too. So the tokens
+// that a bust freed are subtracted only from the size on which that bust was based.
 func (g Gauge) measurement() string { return measurementOf(messageOf(g.Of), g.Tokens) }
 
 func measurementOf(key string, tokens int) string { return key + "/" + strconv.Itoa(tokens) }
@@ -170,9 +176,9 @@ func measurementOf(key string, tokens int) string { return key + "/" + strconv.I
 // perToken returns the number of provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects size and g after the provider has refused the prompt as too long. The prompt had at least limit
-// tokens, the model's limit, and at least named tokens, the size in the provider's error. Either is 0 if it is unknown.
-// The result is the number of provider tokens per token of the host's count.
+// refused corrects size and g after the provider has refused the prompt as too long. limit is the model's limit, and
+// named is the prompt's size according to the provider's error; an unknown value is 0. The prompt was at least as large
+// as both. The result is the number of provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real
@@ -181,7 +187,7 @@ func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 			for j := i; j < len(s.entries); j++ {
 				tail += s.entries[j].own
 			}
-			// without this correction, the next pass would use the old count again
+			// Without this correction, the next pass would use the old count again.
 			g.Tokens, g.Own = max(1, real-c.tokens(tail)), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
@@ -204,7 +210,8 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// measuredUpTo returns the number of messages that the newest usage includes. The host counts all later ones.
+// measuredUpTo returns the number of messages that the newest usage includes. The host counts the messages after them
+// itself.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -218,8 +225,8 @@ func (s *memo) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// The counts of two tokenizers differ at most by a factor of two. Outside this range, they have counted different
-// content.
+// The counts of two tokenizers differ at most by a factor of two. If two counts differ by more, they are not counts of
+// the same content.
 const leastRatio, mostRatio = 0.5, 2
 
 func ratio(theirs, own int) float64 {
@@ -229,9 +236,10 @@ func ratio(theirs, own int) float64 {
 	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
-// grown makes a gauge for a session that is new to the host. It reads the usages from the oldest on, up to the first
-// prompt that has not grown as much as the array. Such a prompt lacked dropped output, or had output that the harness
-// has pruned since.
+// grown makes a gauge for a session that is new to the host. It reads the usages in order, beginning with the oldest,
+// and stops at the first prompt whose growth does not match the growth of the array. From there on, the usages cannot
+// be compared with the array: output had been dropped from the prompt, or the harness has since pruned output from the
+// array.
 func (s *content) grown() Gauge {
 	var first, last Gauge
 	raw, thought, compacted := 0, 0, s.compactedAt() // thought counts the thinking after the answer of the usage in last
@@ -264,7 +272,8 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// A ratio of two counts below leastCount tokens may be chance, for example 3 and 5.
+// The ratio of two small counts may be chance, for example of 3 and 5 tokens. So a ratio means something only from
+// leastCount tokens on.
 const leastCount = 100
 
 func (e *entry) isMeasured() bool {
@@ -304,8 +313,8 @@ func (e *entry) partsIn(in units) (parts frozen.Parts) {
 	return parts
 }
 
-// Parts returns the sizes of the units after the head by kind, without reverted messages. a holds additions that are
-// not committed yet.
+// Parts returns the total size of each kind of unit after the head. It leaves out reverted messages, and includes the
+// effect of the additions `a`, which are not committed yet.
 func (s *memo) Parts(a frozen.Additions) frozen.Parts {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil {
 		return s.parts
@@ -327,7 +336,8 @@ func (s *content) weighAll() {
 	}
 }
 
-// edited returns the indexes of messages with units that a edits or restores. An index may occur more than once.
+// edited returns the indexes of all messages that contain a unit which the additions `a` edit or restore. An index may
+// occur more than once.
 func (s *content) edited(a frozen.Additions) (indexes []int) {
 	add := func(tag int) {
 		if u := s.State.ByTag(tag); u != nil {

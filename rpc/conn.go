@@ -38,7 +38,7 @@ type conn struct {
 	// inLanes holds a token for each running call of this connection in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
-	// free passes the key of a lane to a waiting worker. freeWorkers counts the waiting workers.
+	// An idle worker receives from `free` the key of the lane that it serves next. freeWorkers counts the idle workers.
 	free        chan laneKey
 	freeWorkers atomic.Int32
 
@@ -133,7 +133,8 @@ func rawParams(req *jsonrpc2.Request) json.Value {
 	return json.Value(*req.Params)
 }
 
-// If there was no memory for the attachment, the error is the answer to the request.
+// attachmentOf returns the attachment of a request, or nil if it has none. If the host had no memory for the
+// attachment, it returns the error with which to answer the request.
 func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	for _, f := range req.ExtraFields {
 		switch f.Name {
@@ -270,7 +271,8 @@ func (c *conn) cancelCall(params json.Value) error {
 	return nil
 }
 
-// ServeConn ends the connection and answers the shutdown.
+// beginShutdown records a shutdown request, and refuses new calls from now on. ServeConn then ends the connection and
+// answers the request.
 func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	var p schema.ShutdownParams
 	if err := decodeParams(rawParams(req), &p); err != nil {

@@ -10,21 +10,22 @@ import (
 // A Provider gives the server the host that answers its calls. If there is no host, for example because its database
 // cannot be opened, the provider itself answers the methods that must work.
 type Provider interface {
-	// Current returns the host for one call. When the call has returned, the caller must call release. If there is no
-	// host, the caller answers the call with the error.
+	// Current returns the host for one call. The caller must call release when it has finished with the host. If there
+	// is no host, Current returns the error with which to answer the call.
 	Current(context.Context) (h Host, release func(), err error)
 
-	// Initialize may first open a missing host. The server fills in the same fields as for Host.Initialize.
+	// If there is no host yet, Initialize may open one first. The server fills in the same fields as for
+	// Host.Initialize.
 	Initialize(context.Context, client.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails mid-pass.
 	Transform(context.Context, client.Client, schema.TransformParams) (schema.WireMutation, error)
 	// Status describes the host, or says why there is none.
 	Status(context.Context, client.Client, schema.StatusParams) (schema.StatusResult, error)
-	// Disconnected is the last call for a client.
+	// Disconnected is called when a client is gone. No other call for this client follows.
 	Disconnected(client.Client)
 }
 
-// Always returns a Provider of one host that is never missing.
+// Always returns a Provider whose host is always h.
 func Always(h Host) Provider { return always{h} }
 
 type always struct{ Host }
@@ -54,12 +55,12 @@ type Host interface {
 	// pass's request is answered.
 	Subscribe(context.Context, client.Client, schema.SubscribeParams) (schema.Empty, error)
 
-	// Keep notes which pieces the user wants to keep.
+	// Keep records which pieces the user wants to keep.
 	Keep(context.Context, client.Client, schema.KeepParams) (schema.KeepResult, error)
 
 	// SessionExport returns the state that a replay needs in addition to the frames of a trace.
 	SessionExport(context.Context, client.Client, schema.SessionExportParams) (schema.SessionExport, error)
 
-	// Disconnected is the last call for a client.
+	// Disconnected is called when a client is gone. No other call for this client follows.
 	Disconnected(client.Client)
 }

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// An outbox is the only writer of a connection. put never waits. If a client does not read, it must not block a lane,
-// which other connections share, or the reader, which receives cancellations.
+// An outbox is the only writer of a connection. put never waits, because a client may stop reading. Such a client must
+// block neither a lane, which other connections share, nor the reader goroutine, which receives cancellations.
 type outbox struct {
 	w    io.Writer
 	fail func(error)   // called once, when a write has failed
 	all  *atomic.Int64 // the bytes in the outboxes of all connections; nil means that nobody counts them
 
-	// mu guards queue, queued, closed and err. changed waits with mu.
+	// mu guards queue, queued, closed and err. changed is a condition variable on mu.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers
@@ -26,7 +26,7 @@ type outbox struct {
 	err     error
 }
 
-// If more bytes are queued, the next put fails. Below this limit, put accepts a message of any size.
+// If more bytes than this are queued, the next put fails. Otherwise, put accepts a message of any size.
 const maxOutboxBytes = 64 << 20
 
 const (
@@ -118,7 +118,7 @@ func (o *outbox) take() net.Buffers {
 	return batch
 }
 
-// flush waits until everything so far is written, or ctx ends.
+// flush waits until everything that is queued now has been written, or until ctx ends.
 func (o *outbox) flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		o.mu.Lock()

@@ -33,18 +33,21 @@ type stream struct {
 
 	// memory bounds the frames that this end holds, or is nil.
 	memory *memory
-	// held is the memory of the last frame. It is nil after a call has taken it over. When the next frame is read, held
-	// is released. Only the reader goroutine uses it.
+	// held is the memory reserved for the last frame. If a call takes this reservation over, held becomes nil.
+	// Otherwise it is released when the next frame is read. Only the reader goroutine uses held.
 	held *reservation
 
-	// The field in passes a message from ReadObject to (*stream).received, on the connection's reader goroutine.
+	// `in` is the message that ReadObject hands over to (*stream).received. Both run on the connection's reader
+	// goroutine.
 	in message
-	// sendReq and sendResp pass a message from (*stream).sending to WriteObject, under the connection's sending lock.
+	// sendReq and sendResp are the message that (*stream).sending hands over to WriteObject. Both run under the
+	// connection's sending lock.
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended is nil, or is closed when the input ends. If it is not nil, ReadObject then waits for Close: if it returned
-	// io.EOF, jsonrpc2 would close the connection, and the answers to earlier requests would be lost.
+	// ended is closed when the input ends, if it is not nil. ReadObject then waits for Close and does not return
+	// io.EOF, because jsonrpc2 would react to io.EOF by closing the connection, and the answers to earlier requests
+	// would be lost.
 	ended chan struct{}
 
 	closed    chan struct{}
@@ -90,8 +93,8 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 // other clients need. The time is long, because a person may stop a harness for a moment (Ctrl-Z).
 const stallTimeout = time.Minute
 
-// If no byte of an unfinished frame arrives for stallTimeout, Read of a stallGuard fails. If the connection supports no
-// deadlines, for example stdin, Read may wait for ever.
+// A stallGuard is a reader that fails if the next byte of an unfinished frame does not arrive within stallTimeout. If
+// the connection does not support deadlines (stdin, for example), its Read may wait forever.
 type stallGuard struct {
 	from   io.Reader
 	within *bool // whether a part of a frame has been read
@@ -119,7 +122,8 @@ func (s *stream) readNext() (frame, error) {
 	return readFrame(s.r, s.held)
 }
 
-// release frees the memory of the last frame. If a call has taken the memory over, release does nothing.
+// release frees the memory of the last frame. If a call has taken this memory over, release does nothing, because the
+// call frees it.
 func (s *stream) release() {
 	if s.held != nil {
 		s.held.release()
@@ -142,8 +146,8 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 	}
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection. If the error is not a normal end,
-// ReadObject logs it.
+// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection. ReadObject logs every error except the
+// normal end of a connection.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
 	if err != nil {

@@ -13,26 +13,26 @@ const (
 
 // Both ends must agree on these limits.
 const (
-	// MaxBodyBytes bounds the JSON-RPC body of a frame. A message array is not in the body but in the attachment,
-	// because the JSON-RPC library decodes a body about five times.
+	// MaxBodyBytes bounds the JSON-RPC body of a frame. A message array travels in the attachment instead, because the
+	// JSON-RPC library decodes a body about five times, which is too slow for a large array.
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
-	// MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even
-	// if it is empty.
+	// MaxMessages bounds the number of messages in a session's array. The host needs a few kilobytes of memory for each
+	// message, even for an empty one.
 	MaxMessages = 200_000
-	// MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+	// MaxParts bounds the number of parts in a message. The host needs about a kilobyte of memory for each part, even
+	// for an empty one.
 	MaxParts = 20_000
 )
 
 // Error codes in addition to those of JSON-RPC 2.0.
 const (
-	// CodeResync answers a transform if the host does not have the array of its Base. The shim then sends the whole
-	// array.
+	// CodeResync answers a transform whose Base names an array that the host no longer has. The shim then sends the
+	// whole array.
 	CodeResync = -32010
-	// CodeDisabled answers every session method while the host must not work,
-	// for example because it cannot store anything. The message gives the
-	// reason.
+	// CodeDisabled answers every session method while the host refuses to work, for example because it cannot store
+	// anything. The error message gives the reason.
 	CodeDisabled = -32011
 	// CodeVersion answers an initialize with a different major protocol
 	// version.
@@ -45,8 +45,7 @@ const (
 	// CodeStopping answers a request that arrived while the host was stopping, or that was interrupted because the host
 	// stopped. The next host can answer it.
 	CodeStopping = -32015
-	// CodeCancelled answers a request that $/cancelRequest withdrew. The number
-	// is LSP's.
+	// CodeCancelled answers a request that $/cancelRequest withdrew. The number is the one that LSP uses.
 	CodeCancelled = -32800
 )
 
@@ -56,16 +55,16 @@ type Harness string
 // The harnesses.
 const (
 	HarnessOpenCode Harness = "opencode"
-	// HarnessOpenCode2 is OpenCode from version 2 on. Its messages, its store and its
-	// plugin interface are new.
+	// HarnessOpenCode2 is OpenCode from version 2 on. Its messages, its store and its plugin interface differ from
+	// those of version 1.
 	HarnessOpenCode2 Harness = "opencode2"
 	HarnessPi        Harness = "pi"
 )
 
 var Harnesses = []Harness{HarnessOpenCode, HarnessOpenCode2, HarnessPi}
 
-// Program returns the harness whose program, plugin and configuration files h uses:
-// both versions of OpenCode are one program for the user.
+// Program returns the harness whose program, plugin and configuration files h uses. Both versions of OpenCode use the
+// same ones, so the result for them is HarnessOpenCode.
 func (h Harness) Program() Harness {
 	if h == HarnessOpenCode2 {
 		return HarnessOpenCode
@@ -111,18 +110,17 @@ type InitializeResult struct {
 	HostPID     int     `json:"hostPid"`
 	// StoreSchema is the schema version of the database.
 	StoreSchema int `json:"storeSchema"`
-	// Enabled is false if the shim must forward nothing for this directory.
+	// Enabled is false if the host does no work for this directory. The shim must then forward nothing.
 	Enabled bool `json:"enabled"`
 	// Reason says why Enabled is false, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`
-	// Trouble means that Reason is a temporary fault, and not a setting that somebody chose. The shim then tells the
-	// user, and initializes again before the next pass.
+	// Trouble means that the host is disabled by a temporary fault and not by a setting. In this case the shim tells
+	// the user, and initializes again before the next pass.
 	Trouble bool `json:"trouble,omitzero"`
 	// Warnings are problems in the configuration, each a sentence for the user.
 	Warnings []string `json:"warnings,omitzero"`
-	// Hooks lists the optional methods that the shim must call. The shim
-	// forwards no other hook. The mandatory methods (session/transform,
-	// session/system, tool/execute, command/execute) are not listed.
+	// Hooks lists the optional methods that this host wants the shim to call. The shim calls no other optional method.
+	// The mandatory methods (session/transform, session/system, tool/execute, command/execute) are not listed.
 	Hooks    []string            `json:"hooks"`
 	Tools    []ToolDefinition    `json:"tools"`
 	Commands []CommandDefinition `json:"commands"`
@@ -169,19 +167,20 @@ type TransformParams struct {
 	Parent string `json:"parent,omitzero"`
 	// Original is the session from which the harness has copied this one, if the harness reports it.
 	Original string `json:"original,omitzero"`
-	// Base is the revision of an earlier array, whose first Keep messages are unchanged. If Base is 0, the call is a
-	// resync: Keep is 0, and the attachment is the whole array.
+	// Base is the revision of an earlier array. The current array begins with the first Keep messages of that array. If
+	// Base is 0, the call is a resync: Keep is 0, and the attachment is the whole array.
 	Base uint64 `json:"base"`
 	Keep int    `json:"keep"`
-	// Sent is the WireMutation.Wire of the session's last request. It is absent if there was no request yet, or if the
-	// last request had the wire of an older answer, no wire of the host, or another system prompt than the host's.
+	// Sent is the WireMutation.Wire of the session's last request. It is absent before the first request. It is also
+	// absent if the last request did not carry the wire and the system prompt of the host's newest answer, for example
+	// because the shim could not reach the host.
 	Sent string `json:"sent,omitzero"`
 	// Model is the model that the request goes to. It is absent if the harness's
 	// user messages name their model.
 	Model *Model `json:"model,omitzero"`
-	// Typed maps message ids to lines that the user typed, for example "/review main", if the harness has replaced a
-	// line by the template of a command. After the host has answered a pass with a line, the shim does not send the
-	// line again.
+	// Typed maps message ids to the command lines that the user typed, for example "/review main", where the harness
+	// has replaced the line with the command's template. The shim sends a line only until the host has answered a pass
+	// that contained it.
 	Typed map[string]string `json:"typed,omitempty"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
@@ -221,7 +220,7 @@ type WireMutation struct {
 	// Edits maps a message id to the message's patch. It holds the patches that
 	// changed since the last answer, or all patches after a resync.
 	Edits map[string]Patch `json:"edits"`
-	// Cleared lists the ids of messages whose patch must be removed.
+	// Cleared lists the ids of messages whose patches from earlier answers must be removed.
 	Cleared []string `json:"cleared,omitzero"`
 	// Wire is an opaque token for the wire of this pass together with its system prompt. After a request with this
 	// wire, the shim sends the token as TransformParams.Sent.
@@ -236,9 +235,9 @@ type Patch []PatchOp
 type PatchOp struct {
 	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend,enum=append"`
 	Path string `json:"path"`
-	// Value is the new value. For prepend it is a string that goes before the string at Path, and for append one that
-	// goes after it. With replace alone, a resync would have to send back every tool output only to add a tag or a note
-	// to it.
+	// Value is the new value. For prepend and append, it is a string to add before or after the string at Path. These
+	// two operations keep answers small: with replace alone, the answer to a resync would have to repeat every tool
+	// output only to add a tag or a note to it.
 	Value json.Value `json:"value,omitzero"`
 }
 
@@ -268,8 +267,8 @@ type EventParams struct {
 	Session   string     `json:"session,omitzero"`
 	Directory string     `json:"directory"`
 	Event     json.Value `json:"event"`
-	// Sent is the same as in TransformParams. The event that ends an answer has it, because the harness may be
-	// restarted before the next pass.
+	// Sent has the same meaning as in TransformParams. Only the event that ends an answer carries it. The next pass may
+	// come too late to report it, because the harness may be restarted before that pass.
 	Sent string `json:"sent,omitzero"`
 }
 
@@ -278,8 +277,8 @@ type EventParams struct {
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
-	// Message is the id of the answer that the text belongs to. Sent is the Wire of the answer's request, as in
-	// TransformParams.
+	// Message is the id of the answer that the text belongs to. Sent is the token of the wire with which the request
+	// for this answer was sent, as in TransformParams.
 	Message string `json:"message,omitzero"`
 	Sent    string `json:"sent,omitzero"`
 }
@@ -307,8 +306,8 @@ type ToolExecuteResult struct {
 
 // CommandExecuteParams runs one of the host's slash commands.
 type CommandExecuteParams struct {
-	// Harness names the session's harness. Only a client that belongs to no harness sets it, for example the part of a
-	// plugin in a terminal. A shim of that harness must then be connected, with the directory open.
+	// Harness names the session's harness. Only a client outside any harness sets it, for example the terminal UI of
+	// OpenCode's plugin. A shim of that harness must be connected at that moment, with the directory open.
 	Harness   Harness `json:"harness,omitzero"`
 	Session   string  `json:"session"`
 	Directory string  `json:"directory"`
@@ -324,7 +323,8 @@ type CommandExecuteResult struct {
 	// Stays means that the user needs time to read the message. The shim shows it in a place where it does not
 	// disappear by itself, and never sends it to the model.
 	Stays bool `json:"stays,omitzero"`
-	// Page is the message for a harness that can show dialogs. In the dialog, the user chooses how to go on.
+	// Page is the same message for a harness that can show dialogs. The dialog also offers the next commands as
+	// choices.
 	Page *Page `json:"page,omitzero"`
 }
 
@@ -344,8 +344,8 @@ type Choice struct {
 	Arguments string `json:"arguments,omitzero"`
 	// Confirm says what the command does. If it is set, the harness asks the user before it runs the command.
 	Confirm string `json:"confirm,omitzero"`
-	// Ask is a question to the user. The harness adds the answer to the arguments. Value is the initial text of the
-	// answer.
+	// Ask is a question that the harness asks the user before it runs the command. It appends the user's answer to the
+	// command's arguments. Value is the text that the input field shows at first.
 	Ask   string `json:"ask,omitzero"`
 	Value string `json:"value,omitzero"`
 }

@@ -19,20 +19,22 @@ import (
 )
 
 // While another program locks the database, a pass is answered but not stored, so no row records its tags. If the host
-// is then killed, the next host gives the same tags in the order of the transcript. But if the user has removed
-// messages in the meantime, the model would see a tag on other content than before.
+// is then killed, the next host numbers the units again, in the order of the transcript. Usually they get the same
+// tags. But if the user has removed messages in the meantime, a tag that the model has seen would now be on different
+// content.
 //
 // A wire without the new tags is no solution, because adding them later would change sent messages. A reserved range of
 // numbers is no solution either: a new host cannot know how many of the numbers were shown. If it skipped all of them,
 // sent units would get other tags after each kill.
 //
-// So the units wait in a file of their session next to the database. Load reads the file, and the next write that
-// stores the units removes the file. A killed process does not lose the file, but a power cut may.
+// So the units wait in a file next to the database, one file for each session. Load reads the file, and the next write
+// that stores the units removes the file. A killed process does not lose the file, but a power cut may.
 
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// The keys of has are the few sessions with a file, so that a pass need not look at the disk.
+	// The keys of `has` are the sessions that have a file. Usually there are few or none, and a pass need not look at
+	// the disk.
 	has sync.Map
 }
 
@@ -55,8 +57,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	return nil
 }
 
-// Units that are also in stored are left out: a host may have been killed after it had stored the units and before it
-// removed the file. The units are in the order of their tags.
+// of returns the units in the session's file, in the order of their tags. It leaves out the units that are in `stored`,
+// too: the host may have been killed after it had stored them and before it removed the file.
 func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err
@@ -94,8 +96,8 @@ func (s *Waiting) path(key Key) string {
 	return s.db.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
 }
 
-// ForgetOld removes files that were not written since before. A session that is still used writes its file again or
-// stores the units.
+// ForgetOld removes files that were last written before the given time. A session that is still in use is not affected,
+// because it writes its file again or stores the units.
 func (s *Waiting) ForgetOld(before time.Time) error {
 	dir, base := filepath.Split(s.db.Path())
 	files, err := fs.Glob(os.DirFS(dir), base+".waiting-*")

@@ -13,12 +13,13 @@ const (
 	protectedEnd   = "mc:protected END"
 )
 
-// maxLines limits the lines that Lines returns. The host looks up each path of a line on the disk, and a stranger may
-// have written the document.
+// maxLines limits the lines that Lines returns. The host looks up each path in these lines on the disk, and a stranger
+// may have written a very long document.
 const maxLines = 500
 
-// Lines returns the lines of a document that name paths, as memories: the category is name, and the id is the number of
-// the line, from 1. Lines skips headings, code, protected parts, and lines with several blanks in a row.
+// Lines returns those lines of a document that name paths. It returns them as memories: the category is the argument
+// `name`, and the id is the line's number, counted from 1. Lines skips headings, code, protected parts, and lines with
+// several blanks in a row.
 func Lines(name, document string) (all []chronicle.Memory) {
 	isCode, isProtected := false, false
 	for i, line := range strings.Split(document, "\n") {

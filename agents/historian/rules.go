@@ -66,14 +66,14 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
 })
 
-// A decision is for example "We keep port 4001". A question ("Do we keep …?"), a condition ("If we keep …") and an open
-// point are not decisions.
+// isDecision reports whether a sentence states a decision, for example "We keep port 4001". A question ("Do we keep
+// …?"), a condition ("If we keep …") and an open point are not decisions.
 func isDecision(sentence string) bool {
 	return withoutDecisionWord(sentence) != sentence && !openWords().MatchString(sentence)
 }
 
-// withoutDecisionWord tries the pattern at the start of each word. An unanchored search would take about five times as
-// long.
+// withoutDecisionWord returns the sentence without the word that marks it as a decision, for example "keep". It tries
+// the pattern only at the start of each word, because an unanchored search would take about five times as long.
 func withoutDecisionWord(sentence string) string {
 	before := ' '
 	for i, r := range sentence {
@@ -87,7 +87,8 @@ func withoutDecisionWord(sentence string) string {
 	return sentence
 }
 
-// From firstHan on, characters belong to scripts without blanks between words, for example Chinese and Japanese.
+// The characters from firstHan on belong to scripts that have no blanks between words, for example Chinese and
+// Japanese.
 const firstHan = '\u2E80'
 
 var decisionWord = sync.OnceValue(func() *regexp.Regexp {

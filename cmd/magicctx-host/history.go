@@ -108,7 +108,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 	return view.PrintHistory(s.out, about, all, pageOf(s))
 }
 
-// The compartments cover the messages from 1 to covered.
+// The compartments cover all messages from 1 to `covered`.
 func noSummary(r messageRange, covered int) error {
 	if covered == 0 {
 		return fmt.Errorf("this session has no summaries yet; %s history expand shows its messages", program.Name())

@@ -48,7 +48,8 @@ func TestEveryHarnessIsWhole(t *testing.T) {
 	}
 }
 
-// A user who uses only Pi has no file for OpenCode.
+// All harnesses share one host, but each has its own configuration file. If several files set idle_exit_minutes, the
+// longest time applies. If a harness has no file, its default must not replace the time from the other file.
 func TestIdleExitOfEachHarness(t *testing.T) {
 	for _, test := range []struct {
 		openCode, pi string
@@ -81,7 +82,7 @@ func TestIdleExitOfEachHarness(t *testing.T) {
 
 type muteClient struct{ client.Client }
 
-// The notice names the file even while there is no store.
+// If a file switches magicctx off, the notice to the user names this file, even while there is no store.
 func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 	for name, damage := range map[string]func(*clone){
 		"with a store":    func(*clone) {},

@@ -17,7 +17,8 @@ import (
 // minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight is the largest allowed bill, as a multiple of the bill with the same removals at the best times.
+// maxHindsight bounds the bill relative to figure.Hindsight, the bill that the same removals would have caused at the
+// best times.
 const maxHindsight = 1.15
 
 // maxLineShare bounds the share of delivered lines in the bill.
@@ -63,18 +64,18 @@ type figure struct {
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is this bill divided by the bill with OpenCode's own compaction, both with answers. If OpenCode's run is
+	// Ratio is WithOutput divided by WithOutput of the run with OpenCode's own compaction. If OpenCode's run is
 	// missing, or a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is the bill, with answers, if busts had happened at the best times. BestBusts is the number of these
+	// Hindsight is what WithOutput would be if busts had happened at the best times. BestBusts is the number of these
 	// times. Without magicctx, both are 0.
 	Hindsight float64             `json:"hindsight"`
 	BestBusts int                 `json:"best_busts"`
 	Seconds   float64             `json:"seconds"`
 	BustsAt   []bust              `json:"busts_at"`
 	Causes    []schema.CauseCount `json:"causes,omitempty"`
-	// Removals are the tokens that magicctx removed, by rule and cause. RereadBill is the cost of those that the model
-	// soon read again.
+	// Removals are the tokens that magicctx removed, by rule and cause. RereadBill is the cost of the removed tokens
+	// that the model soon read again.
 	Removals   []schema.Removal `json:"removals,omitempty"`
 	RereadBill float64          `json:"reread_bill,omitzero"`
 	Recalls    []recall         `json:"recalls,omitempty"`

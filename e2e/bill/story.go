@@ -12,9 +12,9 @@ import (
 
 const calls = 5
 
-// Sizes in tokens, as internal/tokens counts them. System prompt and tools have about 7,000, and a step with its call
-// and result about 1,100. In 60 turns, the texts alone, with system prompt and tools, fill four fifths of a window of
-// 64,000.
+// These sizes are in tokens, as internal/tokens counts them. For comparison, the system prompt and the tools together
+// have about 7,000 tokens, and a step with its call and result has about 1,100. After 60 turns, the texts alone,
+// together with the system prompt and the tools, fill four fifths of a window of 64,000 tokens.
 const (
 	promptTokens     = 110
 	stepTokens       = 85
@@ -22,11 +22,11 @@ const (
 	thoughtTokens    = 60
 )
 
-// The lines of a call have about 3 KB.
+// linesPerCall is the number of lines that a call reads. They have about 3 KB.
 const linesPerCall = 42
 
-// In a mixed story, each entry is equally likely. The averages are 45 lines and a factor of 1.1, close to those of
-// other stories.
+// A mixed story picks each of these entries with equal probability. On average, a call reads 45 lines, and the factor
+// is 1.1, which is close to the sizes of other stories.
 var (
 	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
 	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}
@@ -58,7 +58,8 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// Turns count from 1. step is 0 after the user's prompt, n after the n-th call, and done after the answer.
+// Turns count from 1. step is 0 after the user's prompt, n after the n-th call, and `done` after the answer that ends
+// the turn.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -80,8 +81,8 @@ func (s story) prompt(turn int) string {
 	return s.withNeedle(place{turn, 0}, fmt.Sprintf("Turn %d: ", turn)+prose(promptTokens, 1, turn))
 }
 
-// After a compaction, OpenCode tells the model to continue, even if the turn is over. So it may ask for one more
-// answer.
+// after returns the model's next answer at a place in the story. OpenCode tells the model to continue after a
+// compaction, even if the turn is over. So OpenCode may ask for one more answer after the last one of a turn.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:

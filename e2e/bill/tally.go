@@ -13,7 +13,8 @@ import (
 var prices = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 
 type tally struct {
-	// Requests counts all answered requests, including those of Runs. Summaries counts those that asked for a summary.
+	// Requests counts all answered requests, including the historian's (Runs). Summaries counts the requests that asked
+	// for a summary.
 	Requests, Summaries int
 	Runs                []historianRun
 	Turns               int
@@ -52,8 +53,9 @@ type historianRun struct {
 }
 
 type thinking struct {
-	// All three are sums over the requests of the main conversation. Sent: thinking blocks in the request. Valid: those
-	// that the model could still read. Made: blocks that the model had made before the request.
+	// These are sums over the requests of the main conversation. Sent counts the thinking blocks in the requests. Valid
+	// counts the sent blocks that the model could still read. Made counts, for each request, the blocks that the model
+	// had made before it.
 	Sent, Valid, Made int
 	// Tainted counts requests with a block that became invalid because the prompt before it changed.
 	Tainted int
@@ -170,7 +172,8 @@ func (t *tally) hitRate() float64 {
 	return 0
 }
 
-// bill excludes the answers, which cost the same in all runs, except summaries.
+// bill returns the cost of the prompts. It leaves out the answers: apart from summaries, they cost the same in all
+// runs.
 func (t *tally) bill() float64 {
 	prompts := t.Tokens.Add(t.extra)
 	prompts.Output = 0

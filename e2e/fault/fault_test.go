@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// All faults happen in one OpenCode process, one after the other. Each fault works without the earlier ones.
+// All faults happen in one OpenCode process, one after the other. No fault depends on an earlier one.
 func TestFaults(t *testing.T) { testFaults(t, schema.HarnessOpenCode) }
 
 func TestPiFaults(t *testing.T) { testFaults(t, schema.HarnessPi) }

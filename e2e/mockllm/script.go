@@ -11,7 +11,8 @@ import (
 
 type Step struct {
 	Blocks []Block
-	// Stop is the stop reason in Anthropic's terms. The default is "tool_use" after a call, or "end_turn".
+	// Stop is the stop reason in Anthropic's terms. The default is "tool_use" if the answer has a call, and "end_turn"
+	// otherwise.
 	Stop string
 	// If Usage is set, it replaces the simulated usage. If its Output is 0, the output is estimated.
 	Usage *promptcache.Tokens
@@ -19,8 +20,8 @@ type Step struct {
 	// If Error is set, the server sends this HTTP error instead of Blocks.
 	Error *HTTPError
 	Delay time.Duration
-	// The server waits for Until before it sends anything. Until must return when its context ends. In contrast to a
-	// rule, it may wait for other requests.
+	// The server waits for Until before it sends anything. Until must return when its context ends. Rules run one at a
+	// time, so a rule must not wait for another request, but Until may.
 	Until func(context.Context)
 	// ChunkBytes is the size of the events in which a text is streamed. If it is 0, each text is one event.
 	ChunkBytes int
@@ -64,7 +65,7 @@ func Thinking(text, signature string) Block {
 // RedactedThinking is thinking that only the provider can read.
 func RedactedThinking(data string) Block { return Block{kind: kindRedacted, text: data} }
 
-// Tool is a call of a tool. If id is empty, the server chooses the id.
+// Tool returns a block with a tool call. If id is empty, the server chooses the id.
 func Tool(id, name string, input any) Block {
 	raw, err := json.Marshal(input)
 	if err != nil {
@@ -73,7 +74,7 @@ func Tool(id, name string, input any) Block {
 	return Block{kind: kindTool, id: id, name: name, input: string(raw)}
 }
 
-// BadTool is a call whose arguments are sent unchanged, even if they are no valid JSON.
+// BadTool returns a block with a tool call whose arguments are sent unchanged, even if they are not valid JSON.
 func BadTool(id, name, rawInput string) Block {
 	return Block{kind: kindTool, id: id, name: name, input: rawInput}
 }
@@ -117,7 +118,8 @@ func (s Step) size() (n int) {
 	return n
 }
 
-// A Rule answers the requests that match. The server tries the rules before the queue.
+// A Rule answers the requests for which Match returns true. The server tries the rules before it takes a step from the
+// queue.
 type Rule struct {
 	Name  string
 	Match func(*Request) bool
@@ -127,7 +129,8 @@ type Rule struct {
 
 func Always(s Step) func(*Request) Step { return func(*Request) Step { return s } }
 
-// InOrder returns the steps one after the other. After the last step, it refuses requests, like an empty queue.
+// InOrder returns a function for Rule.Answer. The function gives the steps one after the other, and then refuses all
+// requests, as an empty queue does.
 func InOrder(steps ...Step) func(*Request) Step {
 	next := 0
 	return func(*Request) Step {
@@ -146,7 +149,7 @@ func SystemContains(text string) func(*Request) bool {
 	return func(r *Request) bool { return r.SystemContains(text) }
 }
 
-// WithoutTools matches requests without tools. They ask for titles and summaries, for example.
+// WithoutTools matches requests without tools, for example requests for titles or summaries.
 func WithoutTools(r *Request) bool { return len(r.Tools) == 0 }
 
 func Model(id string) func(*Request) bool { return func(r *Request) bool { return r.Model == id } }

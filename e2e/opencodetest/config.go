@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// By their ids, OpenCode identifies the first three models as Claude, and sets breakpoints. Their version does not bind
-// thinking. If they had no version, magicctx would have to assume that they bind it.
+// OpenCode recognises the first three models as Claude by their ids, so it sets breakpoints for them. Claude 5.0 does
+// not bind thinking. If the ids contained no version, magicctx would have to assume that these models bind thinking.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"

@@ -179,7 +179,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	return s
 }
 
-// record writes a trace in which the session of storetest has the requests of a recorded session.
+// record writes a copy of a recorded trace, in which the session has the id of storetest's session.
 func record(t *testing.T, repo, dir string) {
 	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
 	storetest.Must(t, err)

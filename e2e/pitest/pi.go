@@ -25,7 +25,7 @@ type Options struct {
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
-	// Thinking is Pi's level of thinking. The default is "off". If a model thinks, the provider expects a thought at
+	// Thinking is Pi's level of thinking. The default is "off". With another level, the provider expects thinking at
 	// the start of each turn.
 	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
@@ -37,7 +37,7 @@ type Options struct {
 	FlatPrices bool
 	// Settings is merged over the generated settings.json, key by key.
 	Settings map[string]any
-	// KeepSettings does not change the settings.json in the home.
+	// KeepSettings means that Pi starts with the settings.json that is already in the home.
 	KeepSettings bool
 	Args         []string
 	Env          []string
@@ -106,7 +106,7 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
-	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
+	// A grandchild process may have inherited the pipes and keep them open. With WaitDelay, Wait returns nevertheless.
 	cmd.WaitDelay = stopTimeout
 	lead(cmd)
 	return cmd, nil
@@ -144,8 +144,8 @@ func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 // Output returns what the process has printed to standard error.
 func (p *Pi) Output() string { return p.stderr.String() }
 
-// Stop closes stdin, as a client that quits does, and then kills the other processes of the group. If Pi itself had to
-// be killed, Stop returns an error.
+// Stop closes Pi's stdin, as a client does when it quits, and waits until Pi has ended. Then it kills what is left of
+// the process group. If Pi itself had to be killed, Stop returns an error.
 func (p *Pi) Stop() (err error) {
 	p.ended.Do(func() {
 		_ = p.stdin.Close() // the process may have ended, so an error does not matter

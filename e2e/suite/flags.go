@@ -20,8 +20,8 @@ func All() bool { return *all }
 
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
-// A test calls OnlyWithAll if another test covers the same. reason names the other test. Without -all, the test is
-// skipped.
+// OnlyWithAll skips a test unless the flag -all is set. A test calls it if another test covers the same behaviour.
+// reason names that other test.
 func OnlyWithAll(t *testing.T, reason string) {
 	t.Helper()
 	if !All() {

@@ -42,6 +42,7 @@ type Run struct {
 	// The run has summarised the messages from Start to End in Produced compartments.
 	Start, End, Produced int
 	Fidelity             float64
-	// Undoes is N of "memory restore --run N", which undoes the run's changes of memories. It is 0 without changes.
+	// Undoes is the number N for the command "memory restore --run N", which undoes the run's changes of memories. It
+	// is 0 if the run made no changes.
 	Undoes int
 }

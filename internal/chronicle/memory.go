@@ -18,7 +18,8 @@ var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CO
 type Memory struct {
 	ID      int64  `json:"id"`      // the store never gives an id twice
 	Project string `json:"project"` // identity
-	// If a session of another project reads the memory, SharedBy is the workspace's name for the memory's project.
+	// SharedBy is set only when a session of another project in the workspace reads the memory. It is the name of the
+	// memory's project in the workspace.
 	SharedBy string `json:"sharedBy,omitzero"`
 	// Directory is where a session last learned the memory. Seen counts how often a session has learned it.
 	Directory string `json:"directory,omitzero"`
@@ -42,12 +43,13 @@ type Memory struct {
 	UpdatedAt int64 `json:"updatedAt,omitzero"`
 	SeenAt    int64 `json:"seenAt,omitzero"`
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// Check is a text for ParseCheck. Doubt is why the newest test of the check failed, or "".
+	// Check is the source text of a check of the memory (see ParseCheck). Doubt is the reason why the newest test of
+	// this check failed, or "" if it passed.
 	Check string `json:"check,omitzero"`
 	Doubt string `json:"doubt,omitzero"`
 }
 
-// For the log of changes, Logged returns the content, with the doubt in front of it.
+// Logged returns the content as the log of changes stores it. If there is a doubt, the doubt precedes the content.
 func (m *Memory) Logged() string {
 	if m.Doubt == "" {
 		return m.Content
@@ -65,10 +67,11 @@ const (
 	FromWeb       Source = "web"       // a model repeats what a web page said
 )
 
-// sources are the sources from the most to the least trusted.
+// sources lists all sources, from the most to the least trusted.
 var sources = []Source{FromUser, FromHistorian, FromAgent, FromTool, FromWeb}
 
-// LessTrusted returns the less trusted of two sources. If a text is made from two texts, this is its source.
+// LessTrusted returns the less trusted of two sources. A text that combines two texts gets this source, so that a merge
+// cannot raise the trust in a text.
 func LessTrusted(a, b Source) Source {
 	if slices.Index(sources, a) > slices.Index(sources, b) {
 		return a
@@ -97,13 +100,14 @@ const (
 
 // A MemoryChange is one entry of the log of changed memories.
 type MemoryChange struct {
-	// A later entry has a higher number.
+	// IDs grow, so a later entry has a higher ID.
 	ID           int64      `json:"-"`
 	Project      string     `json:"-"`
 	Kind         ChangeKind `json:"kind"`
 	Memory       int64      `json:"-"`
 	SupersededBy int64      `json:"supersededBy,omitzero"`
-	// Category and Content describe the memory after the change. For an archived memory, Content is the reason.
+	// Category and Content describe the memory after the change. If the memory was archived, Content is the reason for
+	// this instead.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
 	// Source is the memory's present source. It is set only for changes in a prompt.
@@ -114,7 +118,8 @@ type MemoryChange struct {
 // A Note is a reminder that a model has written for later.
 type Note struct {
 	ID int64 `json:"id"`
-	// Harness and Session are the session that wrote the note. A note with a condition belongs to Project instead.
+	// Harness and Session name the session that wrote the note. They are empty for a note with a condition, which
+	// belongs to Project instead.
 	Harness   string `json:"harness,omitzero"`
 	Session   string `json:"session,omitzero"`
 	Project   string `json:"project,omitzero"`

@@ -8,7 +8,8 @@ import (
 
 type Setting struct {
 	Key string `json:"key"` // for example "memory.auto_search.enabled"
-	// Value is JSON. If it may be a secret, or comes from a file or the environment, only its size is shown.
+	// Value is JSON. If the value may be a secret, or was taken from the environment or another file, Value only
+	// describes it, for example "a text of 40 characters".
 	Value string `json:"value"`
 	// Place is the file and line that set the key, for example "/p/magicctx.jsonc:3". It is empty for a default. If
 	// Load ignores the value in the file, Value is the default.

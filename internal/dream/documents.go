@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// documents leaves out documents with characters that a diff does not show, for example a carriage return of Windows.
+// documents returns a part for each of the project's documents. It leaves out a document with characters that a diff
+// does not show, for example carriage returns from Windows.
 func (r *run) documents(ctx context.Context) (all []part, err error) {
 	resolved, err := filepath.EvalSymlinks(r.directory)
 	if root := project.Root(r.directory); err != nil || root != r.directory && root != resolved {

@@ -59,7 +59,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// If a word is longer than a line, Folded cuts it.
+// Folded breaks s between words into lines of at most n columns. It cuts a word that is longer than a line.
 func Folded(s string, n int) []string {
 	n = max(n, 8)
 	return FoldedWords(s, n, func(word string) string { return Cut(word, n) })

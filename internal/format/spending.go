@@ -9,8 +9,8 @@ type Carry struct {
 	Cost                float64
 }
 
-// Spending returns, for example, "balanced: removing early saved about $3.10 so far". If setting is not known, it
-// returns "".
+// Spending describes the spending setting and its effect, for example "balanced: removing early saved about $3.10 so
+// far". If the setting is unknown, it returns "".
 func Spending(setting string, early float64, c Carry) string {
 	text := setting
 	switch {
@@ -31,7 +31,8 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// If the setting is balanced or frugal, a bust may remove content before the prompt is full.
+// OrEarlier returns an addition to a sentence that says when content will be removed. With the settings balanced and
+// frugal, this may happen before the prompt is full. With other settings, OrEarlier returns "".
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

@@ -60,7 +60,8 @@ func (h *harness) busts() int {
 	return n
 }
 
-// A5: if the user asks for a bust, only the next pass may bust. Otherwise, each later pass would bust again.
+// A5: /ctx-flush asks for one bust, so only the next pass may bust. The bug: the request was not used up, and each
+// later pass busted again.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
@@ -75,8 +76,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: after a long pause, the session had a request. If a restarted host did not know of this request, the session
-// would seem idle again.
+// A10: the first request after a long pause ends the pause. If a restarted host did not know of this request, it would
+// treat the session as idle and bust again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -109,7 +110,8 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: after a hard pass, the next request may send the new date. If the host restarts first, a later request may.
+// A12: after a hard pass, nothing is cached, so the next request may send the new date. If the host restarts before
+// that request, a later request may send the new date instead.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)
@@ -135,7 +137,8 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	}
 }
 
-// A13: the database must store a hash that looks like a number as a text. As a number, it would differ from the hash.
+// A13: some hashes look like numbers, for example "1e5". The database must store them as texts. If it converted them to
+// numbers, they would no longer equal the original hash.
 func TestBugA13HashIsText(t *testing.T) {
 	h := turn(t)
 	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
@@ -149,7 +152,8 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if a tag is taken, only one pass may fail. Otherwise, dropped content would come back until a restart.
+// A14, A15: if a tag is already in the database, only one pass may fail. The next pass must reload the state and work
+// again. Otherwise, all passes would fail, and dropped content would come back until the host restarts.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -212,8 +216,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	})
 }
 
-// A26, and defect C14: a session keeps its mode when the first user message is cut off from the array. If the mode
-// came from the permissions of the array's first message, each pass could have another mode.
+// A26, and defect C14: a session keeps its mode even when the harness cuts off its first user message. If the host
+// derived the mode from the permissions of the array's first message, the mode could change with each pass.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -238,7 +242,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A28: everywhere, a threshold above the maximum is replaced by the maximum.
+// A28: a configured threshold above the maximum is replaced by the maximum.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -254,7 +258,8 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: two passes of one session must not run at once. Otherwise, they would mix up their reasons for a bust.
+// A36: two passes of one session must not run at once. Otherwise, one pass could use up the other pass's reason for a
+// bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -27,7 +27,7 @@ func newChat(t testing.TB, provider, id, npm string) *chat {
 // rest is the size of tools and system prompt.
 const rest = 10_000
 
-// body is about the number of tokens that each turn adds, by the host's count.
+// Each turn adds about `body` tokens, by the host's count.
 const body = 2_000
 
 // reads is the share of the messages that the provider read from its cache.
@@ -155,8 +155,9 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass busts a prefix because it assumes that the prefix has expired. If the provider still reads the messages
-// before the first change from its cache, the prefix was alive.
+// A pass busts a prefix because it assumes that the prefix has expired. The request still contains the messages before
+// the first change. If the provider reads these from its cache, the prefix was still alive, and the assumed life was
+// too short.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)

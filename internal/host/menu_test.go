@@ -84,7 +84,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// Once, for a session with summaries, "taken" said only "nothing", and named a command that failed.
+// The bug: for a session with summaries, the page "taken" said only "nothing", and offered a command that failed.
 func TestMenuShowsTheSummaries(t *testing.T) {
 	h, _ := summarised(t)
 	page := h.choose("taken")
@@ -174,8 +174,8 @@ func TestHostileDatabaseInTheMenu(t *testing.T) {
 	}
 }
 
-// A terminal's plugin is a client without a harness. Its commands run for a shim. If no shim of the right harness has
-// the directory open, the host refuses them.
+// OpenCode's plugin in the terminal is a client without a harness. The host runs its commands on behalf of a shim. If
+// no shim of the right harness has the directory open, the host refuses the command.
 func TestCommandOfATerminal(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -22,7 +22,7 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// read returns the note that the next pass puts at the end of the output.
+// read adds a call with this output, runs a pass, and returns the note that the pass has put at the end of the output.
 func (h *harness) read(id, output string, promptTokens int) string {
 	h.t.Helper()
 	h.tool(id, output, "tool-calls", promptTokens)
@@ -44,8 +44,8 @@ func (h *harness) newestNote() string {
 	return note
 }
 
-// reading returns a session whose window has 100,000 tokens, 65,000 of them below the threshold. Of its four outputs
-// of 6,000 tokens each, three can be dropped.
+// reading returns a session with a window of 100,000 tokens and a threshold of 65,000. The session has four outputs of
+// 6,000 tokens each. Three of them can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")

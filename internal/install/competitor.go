@@ -20,7 +20,7 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// Each copy of the competitor contains one of the mentions, even under another name.
+	// mentions are strings that occur in the competitor's code. Even a renamed copy contains one of them.
 	mentions []string
 	// problem is a sentence with %s for the plugin.
 	problem string
@@ -62,8 +62,9 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 	return nil, nil
 }
 
-// In opencode-dcp/dist/index.js, the competitor's name is two directories above the file. Directories further up are
-// named after projects or people.
+// namedDirectories is the number of directories above a plugin's file whose names are compared. For example,
+// opencode-dcp/dist/index.js has the competitor's name in the second one. Directories further up are named after
+// projects or people.
 const namedDirectories = 2
 
 // matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
@@ -94,8 +95,8 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// pluginName returns the name in spec, or for a path, the name in the plugin's package.json. If there is no name, it
-// returns the path, and isNamed is false.
+// pluginName returns the name of a plugin. If spec is a path, the name comes from the nearest package.json, otherwise
+// from spec itself. If no package.json has a name, pluginName returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -133,7 +134,8 @@ func packageNamed(dir string) string {
 
 var script = regexp.MustCompile(`\.[tj]s$`)
 
-// The harness loads plugins in its plugin directories without an entry in a configuration.
+// discoveredConflicts returns the competitors in the harness's plugin directories. The harness loads these plugins even
+// without an entry in a configuration.
 func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	for _, dir := range dirs {
 		for _, sub := range p.Harness.discoveryDirectories {
@@ -159,7 +161,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// A plugin's entry in the directory may be a link to a checkout, and may have any name.
+// discovered returns the competitor to which the plugin at path belongs, or nil. The path may be a link to a checkout,
+// and the link may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

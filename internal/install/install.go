@@ -145,7 +145,8 @@ func (p Place) newDirectory(file string, earlier *record) string {
 	return earlier.NewDirectory
 }
 
-// recordLoader records only files that the plan writes. An uninstallation leaves a loader that a repository contains.
+// recordLoader records only files that the plan writes. So an uninstallation does not remove a loader that was already
+// part of a repository.
 func (r *record) recordLoader(p *Plan, earlier *record) {
 	r.Loader, r.LoaderHash, r.Terminal, r.TerminalHash = earlier.Loader, earlier.LoaderHash, earlier.Terminal, earlier.TerminalHash
 	for _, f := range p.place().loadersAmong(p.files) {

@@ -17,7 +17,7 @@ import (
 // (seen with Pi 0.74 and 0.87). `pi list` shows the entry, `pi remove` with its path removes it, and Pi ignores a
 // missing path.
 //
-// Our plugin cancels Pi's compactions while it works, so an installation leaves that setting alone.
+// While our plugin works, it cancels Pi's compactions. So an installation does not change Pi's setting for compactions.
 var Pi = &Harness{
 	ID: schema.HarnessPi, Name: "Pi", Programs: []string{"pi"}, List: "packages", Package: "@magicctx/pi",
 

@@ -73,7 +73,8 @@ func TestPiInstallAddsOnePackage(t *testing.T) {
 	}
 }
 
-// Pi rewrites its settings file with each change of a setting.
+// Pi rewrites its settings file with each change of a setting. So the file may look different later, and an
+// uninstallation must still find and remove magicctx's entry.
 func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	for _, test := range []struct{ name, rewritten, left string }{
 		{
@@ -254,7 +255,8 @@ func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	}
 }
 
-// Project files may be committed, and Pi asks the user whether to trust the project.
+// A user may commit the files of a project, so they must not contain paths of this machine. Pi asks the user whether to
+// trust the project, so the plan must mention this.
 func TestPiProjectInstall(t *testing.T) {
 	h := newPi(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -282,7 +284,8 @@ func TestPiProjectInstall(t *testing.T) {
 	}
 }
 
-// Both harnesses share the data directory and the copy of the program.
+// Both harnesses share the data directory and the copy of the program. So an uninstallation from one harness must not
+// remove what the other harness still needs.
 func TestUninstallLeavesTheOtherHarness(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

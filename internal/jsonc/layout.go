@@ -10,7 +10,8 @@ import (
 
 type children interface {
 	len() int
-	// lead(i) is the white space and comments before child i. After the last child, it is before the closing bracket.
+	// lead(i) is the white space and comments before child i. If i is the number of children, it is the white space and
+	// comments before the closing bracket.
 	lead(i int) *hujson.Extra
 	// tail(i) is the white space and comments between child i and its comma. If the last child's tail is not nil, the
 	// child has a comma.
@@ -64,7 +65,7 @@ func layoutOf(d *Document) layout {
 	if colon := string(all[0].Value.BeforeExtra); strings.Trim(colon, " \t") == "" {
 		l.colon, l.gap = colon, colon
 	}
-	// The new member will follow the last one, so it copies the last member's lead.
+	// A new member is added after the last one, so the new member gets the same indentation.
 	if lead := all[len(all)-1].Name.BeforeExtra; endsInNewLine(lead) {
 		l.indent = afterLastBreak(lead)
 		return l
@@ -96,7 +97,8 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo prepares the end of c, which is not empty, for a new child. The results go before and after its value.
+// appendTo prepares c for a new child after its last one; c must not be empty. It returns the white space and comments
+// that go before and after the new child.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
@@ -112,7 +114,8 @@ func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	return append(comments, separator...), tail
 }
 
-// open prepares the empty c, whose line is indented by outer, for its first child. The result goes before that child.
+// open prepares the empty c for its first child, and returns the white space and comments that go before the child.
+// outer is the indentation of the line with c, and inner the indentation of the child.
 func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
 	comments, blank := splitComments(*c.lead(0))
 	switch {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A log file of maxBytes is renamed, and replaces the file that was renamed before.
+// maxBytes is the size at which a log file is renamed. The renamed file replaces the file that was renamed before it.
 const maxBytes = 10 << 20
 
-// A File keeps one predecessor, and is safe for concurrent use.
+// A File is a log file. It keeps one older log file beside the current one, and is safe for concurrent use.
 type File struct {
 	path string
 

@@ -27,8 +27,9 @@ func (w Window) Limit() int {
 	return pipeline.DefaultLimitTokens
 }
 
-// A refusal can lower the catalogue's limit, but never raise it. If the provider has accepted a prompt above the
-// limit, the size of this prompt is the limit.
+// believe chooses the window from the catalogue's limit and from what the provider has refused and accepted. A refusal
+// can lower the catalogue's limit, but never raise it. If the provider has accepted a prompt that is larger than the
+// limit, the size of this prompt becomes the limit.
 func believe(catalogue int, use models.WindowRow) Window {
 	w := Window{Source: schema.LimitDefault}
 	if catalogue > 0 {
@@ -77,13 +78,14 @@ func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens i
 	return ms.learn(ctx, m, refused(limitTokens, at))
 }
 
-// An answered prompt proves that its size fits.
+// NoteAccepted records the size of a prompt that the provider has answered. The answer proves that a prompt of this
+// size fits.
 func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens int, at, now int64) error {
 	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }
 
-// limitTokens is as in NoteRefusal. refused forgets the accepted prompts, because the provider or the user's account
-// may have changed since then.
+// refused records a refusal; limitTokens is the same as in NoteRefusal. It also forgets the accepted prompts, because
+// the provider or the user's account may have changed since then.
 func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -108,8 +110,9 @@ func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	}
 }
 
-// IsLater reports whether time a is after time b. A time after now was recorded before the clock was set back, so it
-// is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated today.
+// IsLater reports whether time a is after time b. A time that lies in the future was recorded before the clock was set
+// back. So it counts as earlier than any time up to now. For example, an answer dated tomorrow came before a refusal
+// dated today.
 func IsLater(a, b, now int64) bool {
 	if isFuture := b > now; isFuture != (a > now) {
 		return isFuture

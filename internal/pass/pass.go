@@ -116,7 +116,8 @@ type Pass struct {
 	Wire     pipeline.Wire
 }
 
-// Note adds a text at the end of a unit. The provider must not have seen the unit.
+// Note adds a text at the end of a unit. The unit must be new in this pass: a change of a unit that the provider has
+// already seen would bust the prefix.
 func (ps *Pass) Note(tag int, text string) {
 	u := ps.Session.Pipe.State.ByTag(tag)
 	u.Note += "\n\n" + text
@@ -283,7 +284,8 @@ func (e *Engine) Forecast(ctx context.Context, c client.Client, s *session.Sessi
 }
 
 // Ended returns an error if ctx has ended. A step such as deciding or rendering does no I/O, so the step itself does
-// not notice the end. The client has stopped waiting for this pass, but the session's next call waits for it.
+// not notice the end. The client has stopped waiting for this pass, but the session's next call waits until the pass
+// ends. So the pass must not continue.
 func Ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -348,8 +350,9 @@ func BindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 	return profile.BindsThinking(m.ID)
 }
 
-// isOverflow reports whether the newest prompt was refused. An answer after the refusal proves that the prompts fit
-// again, and its event clears OverflowAt. The event may be lost, so isOverflow also looks for the answer in the array.
+// isOverflow reports whether the newest prompt was refused. If the model has answered since then, the prompts fit
+// again. Usually, the event of this answer clears OverflowAt. The event may be lost, so isOverflow also looks for the
+// answer in the array.
 func (ps *Pass) isOverflow() bool {
 	at := ps.Session.Row.OverflowAt
 	return at > 0 && model.IsLater(at, ps.Session.Pipe.AnsweredAt(), ps.At) && !ps.refusedGone

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Users paste printed commands, and a stranger's repository chooses the names of its directories.
+// Users paste the commands that the program prints, and a stranger's repository chooses the names of its directories.
+// So a name such as "$(touch x)" must not run as a command.
 func TestShellExpandsNothingInAQuotedPath(t *testing.T) {
 	for _, path := range []string{"/p/a b", "/p/$(touch x)", "/p/`id`", "/p/a;b<c", "/p/it's", `/p/"\`, "/p/*?[a]", "~/a", "/p/ä", "/p/a\nb", "/p/#a", "/p/a!b", "-n"} {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s -- "+Quote(path)).Output()

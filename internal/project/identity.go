@@ -29,7 +29,8 @@ func OfDirectory(directory string) string {
 	return "dir:" + hex.EncodeToString(sum[:])[:12]
 }
 
-// Identify fails if the identity is unknown now, for example because git is missing or slow. A later call may succeed.
+// Identify returns the identity of the project that contains a directory. It fails if it cannot find out the identity
+// now, for example because git is missing or slow. A later call may succeed.
 func Identify(ctx context.Context, directory string) (string, error) {
 	identity, err := identify(ctx, directory)
 	if err != nil {
@@ -107,7 +108,8 @@ func repositoryOf(directory string) (root string, err error) {
 
 const gitTimeout = 5 * time.Second
 
-// errNoRepository means that git finds no root commit, now and later, until somebody changes the directory.
+// errNoRepository means that the directory has no root commit. Asking git again is useless until somebody changes the
+// directory.
 var errNoRepository = errors.New("no commit of a repository")
 
 // These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.

@@ -13,7 +13,7 @@ type Projects struct {
 }
 
 type Options struct {
-	// If Identify is nil, each directory is a separate project, and nothing is looked up.
+	// Identify looks up the identity of a directory. If it is nil, each directory is a separate project.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// Found is called before Known returns a new identity. If Found fails, the identity stays unknown.
 	Found func(ctx context.Context, directory, identity string) error
@@ -31,9 +31,9 @@ func (p *Projects) Known(directory string) string {
 	return p.known[directory]
 }
 
-// Find looks up a directory's identity, and Known then returns it. Find may take seconds, so no pass may
-// call it. A repository is looked up only once. Any other directory may become a repository, so it is looked
-// up each time.
+// Find looks up the identity of a directory. From then on, Known returns this identity. Find may take seconds, so a
+// pass must not call it. A repository is looked up only once. Any other directory is looked up in each call, because it
+// may have become a repository.
 func (p *Projects) Find(ctx context.Context, directory string) error {
 	before := p.Known(directory)
 	if p.Identify == nil || IsRepository(before) {

@@ -9,7 +9,8 @@ import (
 
 type Hash [16]byte
 
-// The content must not include the cache marker: a harness moves its breakpoints, and this does not change the prefix.
+// HashOf returns the hash of a block's content. The content must not include the cache marker, because a harness moves
+// its breakpoints, which does not change the prefix.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(sum[:len(Hash{})])
@@ -43,16 +44,16 @@ func (t Tokens) Minus(u Tokens) Tokens {
 	return Tokens{t.Fresh - u.Fresh, t.Write - u.Write, t.Read - u.Read, t.Output - u.Output}
 }
 
-// Billed returns the tokens that the provider charges for. If the prompt is above the cliff of the model's prices,
-// they are a multiple of t.
+// Billed returns the tokens that the provider charges for. If the prompt is larger than the size at which the model's
+// prices rise (its cliff), the result is a multiple of t.
 func (t Tokens) Billed(c route.Cliff) Tokens {
 	factor := c.At(t.Prompt())
 	times := func(n int) int { return int(math.Round(float64(n) * factor)) }
 	return Tokens{times(t.Fresh), times(t.Write), times(t.Read), times(t.Output)}
 }
 
-// A Cache simulates the cached prefixes of one provider account. The zero value is an empty cache with
-// Anthropic's rules whose entries never expire. It is not safe for concurrent use.
+// A Cache simulates the cached prefixes of one provider account. The zero value is an empty cache that follows
+// Anthropic's rules and never expires its entries. A Cache is not safe for concurrent use.
 type Cache struct {
 	// TTL is the life of an entry since its last use, in ms. If TTL is 0, entries do not expire.
 	TTL int64
@@ -98,7 +99,8 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 }
 
 // accountImplicit simulates a provider that caches every prompt, without breakpoints. The real provider compares
-// tokens and counts in steps, but the simulation compares whole blocks. If writing costs nothing extra, Write is 0.
+// prompts token by token, but the simulation compares whole blocks. If the provider charges nothing extra for writing
+// to the cache, Write is 0.
 func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
 	read := 0
 	if hit := c.longest(nowMS, prefixes); hit != nil {

@@ -98,8 +98,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// Deliver calls yield as Read does, for a caller that has already read the entries. read returns the raw message of
-// entry i, or nil if it is unreadable.
+// Deliver calls yield as Read does, for a caller that already has the entries. Deliver calls `read` to get the raw
+// message of entry i; the result is nil if the message is unreadable.
 func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []chronicle.Place, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)

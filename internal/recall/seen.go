@@ -11,7 +11,8 @@ import (
 // If a line contains this share of a statement's terms, the line says the same as the statement.
 const same = 0.7
 
-// visible is what the model sees, and may be JSON.
+// isSeen reports whether the model already sees what the fact says. visible is the text that the model sees. It may be
+// JSON.
 func (f *fact) isSeen(visible []byte) bool {
 	if r := f.remedy; r != nil {
 		if r.command != "" && bytes.Contains(visible, []byte(r.command)) {
@@ -25,9 +26,10 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// says reports whether a line of text says the same as a sentence. The line must have most of the sentence's
-// terms, all terms in asked, and some of the others. If a rule has no other terms, the line must be a rule,
-// too. A prompt that only asks for the forbidden thing does not say the same.
+// says reports whether one line of text says the same as a sentence. The line must contain most of the sentence's
+// terms: all that are in `asked`, and some of the others. If the sentence is a rule and all its terms are in `asked`,
+// the line must be a rule, too. Otherwise, a prompt that only asks for the forbidden thing would count as the rule
+// itself.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
@@ -58,7 +60,8 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest returns the longest word that says what the sentence is about.
+// longest returns the longest word of a sentence that is not a filler word, because this word most likely names the
+// sentence's topic.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {

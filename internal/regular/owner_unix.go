@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of like: the file that f replaces or, if f is new, the directory of f. If root
-// installs magicctx for a user, the user can still change the files.
+// keepOwner gives f the owner of the file that `like` describes: the file that f replaces or, if f is new, the
+// directory of f. So if root installs magicctx for a user, the user can still change the files.
 func keepOwner(f *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() || like.IsDir() && os.Geteuid() != 0 {

@@ -22,7 +22,7 @@ const historyTrace = "history.jsonl.gz"
 
 type recordedRun struct {
 	title string
-	// before is the number of passes before the answer, and asked the number before the question.
+	// asked is the number of passes before the question. before is the number of passes before the answer.
 	before, asked int
 }
 
@@ -105,8 +105,8 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 	return all
 }
 
-// The first pass after a recorded answer must be the first pass with its publication. The publication must
-// cover the messages in the question.
+// checkPublishes checks the publication of each recorded run. The first pass after the recorded answer must already see
+// it, and it must cover the messages in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -122,7 +122,7 @@ func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	}
 }
 
-// Each fold has a reason, and compartments are the largest part of its head.
+// Each fold must have a reason, and compartments must be the largest part of its head.
 func checkFolds(t *testing.T, s Summary) {
 	t.Helper()
 	if len(s.Folds) == 0 || s.Folds[0].Reason != "first-head" {
@@ -228,7 +228,8 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns a trace in which edit has changed each line with a hidden agent's question or answer.
+// edited returns a trace in which the function `edit` has changed each line with a question or an answer of a hidden
+// agent.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)
@@ -309,7 +310,7 @@ func TestQuestionThatOnlyTheSessionAskedIsNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anybody, so garbage in it may only make a run fail.
+// A trace may come from anybody. If a recorded answer is garbage, the run must fail, and the replay must go on.
 func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	if isRace {
 		t.Skip("takes minutes under the race detector")
@@ -361,7 +362,8 @@ func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	}
 }
 
-// A run that was active when the recording ended has no answer.
+// A run that was active when the recording ended has no answer. In a replay, it waits until the trace ends, and does
+// not count as missed.
 func TestRunWithoutAnAnswerWaitsToTheEnd(t *testing.T) {
 	const end = "the recording ends here"
 	before, _, _ := bytes.Cut(edited(t, func(isQuestion bool, line []byte) []byte {
@@ -438,7 +440,8 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay continues only when the host has no more work. No answer comes before its place in the trace.
+// The replay continues only when the host has no more work. The host never gets an answer before the answer's place in
+// the trace.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -484,8 +487,9 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host withdrew a run because a pass or a command ended it, or because its time was over. The
-// replay repeats passes and commands. So if the replay waits for the answer, the time was over.
+// The recorded host withdrew a run for one of two reasons: a pass or a command ended the run, or the run took too long.
+// The replay repeats the passes and commands, so they end the run again. If none of them does, the replay reaches the
+// recorded answer, and the reason must have been a timeout.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In both arrays of the mirror, the head replaces the messages before start.
+// In both arrays of the mirror, the head replaces all messages before the index `start`.
 func TestMirrorPutsTheHeadBeforeTheTail(t *testing.T) {
 	message := func(key string) json.Value {
 		return json.Value(fmt.Sprintf(`{"info":{"id":%q,"role":"user"},"parts":[{"id":"p","type":"text","text":%q}]}`, key, key))

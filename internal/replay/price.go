@@ -18,7 +18,7 @@ func (p *Pass) PriceOfBust() schema.BustPrice {
 	return p.Price
 }
 
-// Waits reports whether the pass decided against a bust for its price.
+// Waits reports whether the pass decided against a bust because of its price.
 func (p *Pass) Waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }

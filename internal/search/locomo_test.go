@@ -38,9 +38,9 @@ func TestLoCoMo(t *testing.T) {
 	defer x.Close()
 	id := regexp.MustCompile(`D\d+:\d+`)
 	names := map[int]string{1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
-	// sum holds five sums for each category: all questions, recall@5, recall@10, the questions whose first hit is
-	// evidence, and the questions whose first hit is in a session with evidence. Index 0 is for all categories
-	// except the adversarial one.
+	// sum contains five sums for each category: all questions, recall@5, recall@10, the questions whose first hit is
+	// evidence, and the questions whose first hit is in a session with evidence. Index 0 is for all categories except
+	// the adversarial one.
 	var sum [6][5]float64
 	for i, sample := range samples {
 		project := fmt.Sprint("git:", i)

@@ -53,14 +53,15 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// This number of the copy's first messages are compared with other sessions. One message is not enough: if the harness
-// has compacted the original since its newest pass, the copy begins with a summary that no pass has seen.
+// To find the original, the host compares this number of the copy's first messages with other sessions. One message is
+// not enough. If the harness has compacted the original since the original's newest pass, the copy begins with a
+// summary that no pass has seen.
 const lookedFor = 4
 
-// Original returns the session from which the session of key has copied messages, and the copied messages, or nothing.
-// o is the outline of the copy's array. If the harness names an original (Pi does), Original prefers it. If not, it
-// takes the session with the most copied units. In a fork of a fork, the first session may have seen more messages.
-// But the second one has the newest decisions about them.
+// Original returns the session from which the session of key has copied messages, and the copied messages. Both are
+// empty if there is no such session. o is the outline of the copy's array. If the harness names an original, as Pi
+// does, Original prefers it. Otherwise it takes the session with the most copied units. Suppose that C is a fork of B,
+// and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -88,8 +89,8 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, named, director
 	return best, longest, nil
 }
 
-// copyOf returns the session of key, and which of its messages are in the array of o. If the session is not
-// stored, both are empty.
+// copyOf returns the session of key from the store, and those of its units that are also in the array of o. If the
+// session is not stored, both results are empty.
 func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outline) (store.Snapshot, pipeline.Copy, error) {
 	snap, _, err := ss.Store.Load(ctx, key)
 	if err != nil {
@@ -174,7 +175,7 @@ func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipe
 	}
 }
 
-// If the harness has not yet asked for the copy's system prompt, the copy takes over the original's.
+// If the harness has not yet asked for the copy's system prompt, the copy starts with the original's system prompt.
 func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
 	switch {
 	case own.SystemHash == "":

@@ -17,7 +17,8 @@ func NewSlot[T any]() *Slot[T] { return &Slot[T]{} }
 // NewLastingSlot returns a slot that stays as long as the session is in memory.
 func NewLastingSlot[T any]() *Slot[T] { return &Slot[T]{isLasting: true} }
 
-// Of returns the state in a session, at first zero. The caller holds the session's lock.
+// Of returns the feature's state in a session. At first, the state is the zero value. The caller holds the session's
+// lock.
 func (k *Slot[T]) Of(s *Session) *T {
 	states := &s.states
 	if k.isLasting {

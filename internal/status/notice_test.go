@@ -8,9 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The bug: notices named $3.20, but the status $0.85. Each notice counted its removed tokens in as many
-// requests as the session already had, without any growth. Later busts got no figure, because the tokens of
-// earlier busts filled the window (P9).
+// The bug: the notices named a saving of $3.20, but the status showed only $0.85. Each notice assumed that the removed
+// tokens would be saved in as many further requests as the session already had. It ignored that the prompt grows, and
+// would have filled the window before that. Later busts got no figure, because the tokens of earlier busts already
+// filled the window (P9).
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, removed, window, passes int

@@ -30,8 +30,9 @@ import (
 // The historian reads this number of the newest compartments, so that it can continue their story.
 const references = 6
 
-// The historian reads this number of the newest references in their first tier, and the older ones in their
-// second tier. Other tiers would repeat the same content, and most of a run's cost is the text that it reads.
+// The historian reads this number of the newest references in their first tier, and the older ones in their second
+// tier. It does not read their other tiers, because they would repeat the same content, and most of a run's cost is the
+// text that it reads.
 const detailed = 2
 
 func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
@@ -46,7 +47,7 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// The job reads the raw messages only when it needs them. If no model answers, it never reads them.
+// The historian calls Raw only if it needs the raw messages. If no model answers, they are never read.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
@@ -104,7 +105,7 @@ func rawOf(messages *history.Messages, decode func(ordinal int) *transcript.Mess
 	return all
 }
 
-// RawOf returns a message with the outputs of its tool calls.
+// RawOf converts a message for the historian. The result includes the outputs of the message's tool calls.
 func RawOf(m *history.Message, decoded *transcript.Message, words *transcript.Vocabulary) historian.Message {
 	raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 	for _, o := range m.Others {
@@ -154,7 +155,8 @@ func publication(p *run, r historian.Result) store.Publication {
 	return out
 }
 
-// compartmentsOf adds the sizes of the raw messages, and the given AfterSummary, to a result.
+// compartmentsOf returns the compartments of a result in the form in which the store keeps them. It adds the sizes of
+// their raw messages, and sets AfterSummary.
 func compartmentsOf(r historian.Result, raw []historian.Message, afterSummary string) []chronicle.Compartment {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {

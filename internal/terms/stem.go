@@ -62,8 +62,8 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// A longer ending comes before a shorter one that it contains. If at least two syllables remain, long replaces
-// the ending. If fewer remain, short does. Porter's stemmer has these endings, too.
+// In this list, a longer ending precedes each shorter ending that it contains. If at least two syllables remain before
+// the ending, `long` replaces the ending; otherwise `short` replaces it. Porter's stemmer has these endings, too.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

@@ -66,8 +66,8 @@ type writer struct {
 	message int
 }
 
-// memory stores its reply together with the change. If the shim has not received the reply, it calls again, and
-// must get the same text.
+// memory stores its reply in the same transaction as the change. If the shim does not receive the reply, it repeats the
+// call, and must get the same reply without a second change.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -85,7 +85,7 @@ func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	})
 }
 
-// answer calls act in a transaction. If act refuses, the model gets the reason, followed by the text help.
+// answer calls `act` within a transaction. If `act` refuses the call, the model gets the reason, followed by `help`.
 func (t *Tools) answer(ctx context.Context, key store.Key, p schema.ToolExecuteParams, help string, act func(*memories.Editor, writer) (string, error)) (schema.ToolExecuteResult, error) {
 	w, err := t.writer(ctx, key, p.Directory)
 	if err != nil {
@@ -214,7 +214,8 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
 }
 
-// If a text is not stored as it was written, changed returns a sentence that says so.
+// changed compares a text with the form in which it was stored. If they differ, for example because a credential was
+// removed, changed returns a sentence that tells this to the model.
 func changed(written, stored string) string {
 	if strings.Contains(stored, "[redacted ") && !strings.Contains(written, "[redacted ") {
 		return " A credential in it was replaced: memories hold none."

@@ -13,18 +13,19 @@ import (
 
 // A Choice says which sessions a person wants to see, and in which order.
 type Choice struct {
-	// Selected is the index, in the chosen order, of the session that has the card.
+	// Selected is the index of the selected session in the chosen order. The screen shows this session's details in a
+	// card.
 	Selected int
 	// Opened is the session that fills the screen, for example "pi/3f2a". If it is empty, the screen shows the list.
 	Opened string
-	// While a session fills the screen, Top is the number of its lines that are scrolled out.
+	// Top is the number of lines that are scrolled out above the screen, while a session fills it.
 	Top  int
 	Sort int
 	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is searched in
 	// messages. Typing says whether the keys change Filter or Query.
 	Filter, Query string
 	Typing        Typing
-	// If Harness is empty, the sessions of all harnesses show.
+	// Only the sessions of Harness are shown, or all sessions if Harness is empty.
 	Harness schema.Harness
 }
 
@@ -64,7 +65,7 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// An Action is something that a key asks for, but that a view cannot do itself.
+// An Action is work that a key asks for, and that the view leaves to its caller, for example Quit.
 type Action string
 
 // All actions but Quit show a page of text.
@@ -99,7 +100,7 @@ down to the mark "low". The sign … stands where a text was cut. More: docs/sta
 
 const page = 10
 
-// moved returns the position to which a key moves, and whether the key moves at all.
+// moved returns the position after a key, and whether this key changes the position at all.
 func moved(at int, key string, last int) (int, bool) {
 	switch key {
 	case "up", "k":
@@ -214,7 +215,8 @@ func (v Live) matching() []schema.SessionStatus {
 	return v.Choice.apply(v.Status.Sessions)
 }
 
-// Chosen returns the session that fills the screen, or that is selected, or nil.
+// Chosen returns the session that fills the screen, or else the selected session of the list. It returns nil if there
+// is no session.
 func (v Live) Chosen() *schema.SessionStatus {
 	if v.Choice.Opened != "" {
 		return v.opened()

@@ -77,7 +77,7 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.Findings += c.Findings
 }
 
-// The agents that write summaries, and that tend memories.
+// The historian writes summaries, and the dreamer tends memories.
 const (
 	historian = "historian"
 	dreamer   = "dreamer"
@@ -87,7 +87,7 @@ func (s *SpendSum) tokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
 }
 
-// If some prices are unknown, money returns, for example, "$0.12 + ?".
+// money formats the cost, for example "$0.12". If the prices of some calls are unknown, it returns "$0.12 + ?".
 func (s *SpendSum) money() string {
 	switch s.UnpricedCalls {
 	case 0:
@@ -98,7 +98,7 @@ func (s *SpendSum) money() string {
 	return format.Money(s.Money) + " + ?"
 }
 
-// If more is reserved, markedMoney adds a mark, for example "$0.12*".
+// markedMoney adds an asterisk if there are also reserved costs, for example "$0.12*".
 func (s *SpendSum) markedMoney() string {
 	if s.Reserved > 0 {
 		return s.money() + "*"
@@ -106,7 +106,7 @@ func (s *SpendSum) markedMoney() string {
 	return s.money()
 }
 
-// perRun returns the money for one run, as far as its price is known, for example "$0.04".
+// perRun returns the average cost of a run, for example "$0.04". It leaves out calls without a known price.
 func (s *SpendSum) perRun() string {
 	if s.UnpricedCalls == s.Calls {
 		return "?"
@@ -114,7 +114,7 @@ func (s *SpendSum) perRun() string {
 	return format.Money(s.Money / float64(max(s.Runs, 1)))
 }
 
-// SpendOf sums up calls, which must be sorted by time. at is the time zone of the days.
+// SpendOf sums up calls, which must be sorted by time. at is the time zone in which a day begins and ends.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
 	type use struct {

@@ -18,7 +18,7 @@ const (
 	leastColumns, mostColumns = 24, 160
 )
 
-// Each part of the bar has another character, so that the bar is readable without colours.
+// Each part of the bar has its own character, so that the bar can be read without colours.
 var cells = map[string]string{
 	"system": "█", "definitions": "▓", "documents": "%", "summaries": "#", "memories": "+", "conversation": "▒", "tools": "░", "thinking": "~",
 }
@@ -86,7 +86,7 @@ func Piece(u schema.DroppedUnit, columns int) string {
 
 const leastName = 20
 
-// Kept says where a piece is that the user keeps.
+// Kept describes where a piece is that the user wants to keep: on the wire, or waiting for the next bust.
 func Kept(u schema.KeptUnit) string {
 	if u.Waits {
 		return "it comes back when the provider has to read the prompt again anyway, and if it fits"
@@ -94,7 +94,8 @@ func Kept(u schema.KeptUnit) string {
 	return "it stays in the prompt as long as there is room"
 }
 
-// barOf draws the prompt, the free space, and the size from which a bust may come, in proportion to the window.
+// barOf draws the window as a bar: the parts of the prompt, the free space, and a mark at the size from which the next
+// bust may come.
 func barOf(p *schema.Panel, columns int) string {
 	sum, whole := int64(0), max(p.Window, 1)
 	for _, part := range p.Parts {
@@ -126,7 +127,7 @@ func legendOf(p *schema.Panel, name func(schema.PanelPart) string) (entries []st
 
 const markCell = '│'
 
-// The label of the next bust ends with the character that marks the bust in the bar.
+// labelOf returns the label of a fact. The label "next bust" gets the character that marks the next bust in the bar.
 func labelOf(f schema.PanelFact) string {
 	if f.Label == "next bust" {
 		return f.Label + " " + string(markCell)
@@ -134,7 +135,7 @@ func labelOf(f schema.PanelFact) string {
 	return f.Label
 }
 
-// A text that is longer than a line continues in the next one.
+// flow puts as many texts as fit on each line. A text that is longer than a line continues on the next line.
 func flow(texts []string, between string, columns int) (lines []string) {
 	line := ""
 	for _, text := range texts {

@@ -65,7 +65,8 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut is inside an arc. No cut is after a call of the tail that still waits for its result.
+// Snapshot cuts the session into ranges. No cut may separate a call from its result, and no cut may come after a call
+// of the tail that still waits for its result.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -225,8 +226,8 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// Models fail on each run. Above the low mark, Throttle.Next still makes a compartment after a few passes. The failing
-// models read at most the allowance and the tokens of one more run.
+// In this test, the models fail on each run. Above the low mark, Throttle.Next must still make a compartment after a
+// few passes. Until then, the failing models may read at most the allowance plus the tokens of one run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

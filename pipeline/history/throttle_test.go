@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The reference allows a number of tokens in ten minutes. This throttle counts passes instead.
+// The throttle of the reference implementation allows a number of tokens in ten minutes. Our throttle counts passes
+// instead, so its result does not depend on the time.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
 		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}

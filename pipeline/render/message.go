@@ -17,7 +17,7 @@ type Options struct {
 	Prefixes bool
 }
 
-// Frame holds facts outside a message on which its rendering depends.
+// Frame holds the facts outside of a message that decide how the message is rendered.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether pauses are shown before messages.
@@ -28,14 +28,14 @@ type Frame struct {
 	KeepsCall bool
 	// KeepsText means that the message must be sent even if it is a shell or an empty answer, with a text in its place.
 	KeepsText bool
-	// Marked means that the message is the summary of the host's compaction marker, or the prompt before it. The parts
-	// of the marker are for the harness only, and are not sent.
+	// Marked means that the message belongs to the host's compaction marker: it is the marker's summary, or the prompt
+	// before that summary. The marker's parts are only for the harness, so they are not sent.
 	Marked bool
 	// Todo holds the operations that add the synthetic todo list to the message. It is nil for most messages.
 	Todo schema.Patch
 	// Binds means that the model binds its thinking to its prompt.
 	Binds bool
-	// Foreign means that another model wrote the message, not the one that gets the request.
+	// Foreign means that the model that wrote the message is not the model that gets the request.
 	Foreign bool
 	// Unbound means that the prompt before the message has changed since the model wrote the message. The message's
 	// thinking is invalid and must not be sent.
@@ -49,7 +49,8 @@ type UnitOf func(p *transcript.Part) *frozen.Unit
 // last, from the end of the message to its start, because each removal changes the paths of the parts after it.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
-		// The harness does not send this message. With a placeholder in it, the harness might send it.
+		// The harness does not send this message. If a patch added a placeholder to it, the harness might begin to send
+		// it.
 		return nil
 	}
 	r := messageRenderer{
@@ -129,7 +130,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that are sent in another form than the model wrote them.
+	// changed marks the parts whose form on the wire differs from the form that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }
@@ -175,8 +176,8 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message. It also removes hidden texts and reasoning: for some providers the harness does not
-// send empty ones, but other providers would get them and refuse them.
+// leave removes the whole message. It also removes hidden texts and reasoning. They may be hidden because they are
+// empty, and the harness sends empty ones to some providers, which would refuse the request.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -264,11 +265,11 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message without content that is worth sending. The message disappears if it has calls and steps are
-// only removed whole (Profile.StepsLeaveWhole), or if the harness does not send empty messages to this provider.
-// Otherwise a text stays, because the provider must not join the messages before and after. A message with signed
-// thinking, or with Frame.KeepsText, always gets a text: without it, an older step with calls but without thinking
-// could become the last answer, for example after a revert.
+// shell renders a message that has no content worth sending. There are two cases in which the message disappears: it
+// has calls and the profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty
+// messages to this provider. Otherwise shellText stays in its place, so that the provider does not join the messages
+// before and after it. A message with signed thinking, or with Frame.KeepsText, always keeps a text. Without this text,
+// an older step with calls but without thinking could become the last answer, for example after a revert.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -292,8 +293,8 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes a text. If body is the text that the harness already has, the operations contain only lead and note, so
-// that the answer after a resync does not contain all texts of the session.
+// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has it,
+// and the patch contains only lead and note. Otherwise, the answer to a resync would contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

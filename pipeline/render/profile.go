@@ -13,8 +13,8 @@ type Profile struct {
 	Name string
 	// Packages lists the npm packages that a harness uses for these providers. For Pi, it lists API names.
 	Packages []string
-	// DropsEmptyText: the harness does not send empty texts to this provider. Other providers get empty texts, and
-	// refuse the request.
+	// DropsEmptyText: the harness does not send empty texts to this provider. If DropsEmptyText is false, the harness
+	// sends empty texts, and the provider refuses the request.
 	DropsEmptyText bool
 	// ChecksSignatures: the provider verifies signed reasoning and refuses a block that was changed.
 	ChecksSignatures bool
@@ -26,12 +26,12 @@ type Profile struct {
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: Gemini accepts a call only after the user or after results, and only the first of several
-	// parallel calls has the signature. So a step is removed only as a whole. If another call or a text of the step
-	// stays, its dropped calls become skeletons.
+	// StepsLeaveWhole: a step may be removed only as a whole. This is for Gemini, which accepts a call only directly
+	// after a user message or results. Of several parallel calls, only the first one carries the signature, so it
+	// cannot be removed alone. If a text or another call of the step stays, the step's dropped calls become skeletons.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Moonshot requires it as
-	// reasoning_content, for example, and OpenAI as reasoning items.
+	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Some providers do require it:
+	// Moonshot expects it as reasoning_content, and OpenAI as reasoning items.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts an answer with a call that the model never made. Google does not,
 	// because each call must be signed.
@@ -97,12 +97,14 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer of only placeholders without its reasoning. Moonshot
-// and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to DeepSeek. If another model
-// wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no provider requires.
+// LeavesOutSpent reports whether the reasoning of an answer may be left out if the answer consists only of
+// placeholders. Moonshot and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to
+// DeepSeek. If another model wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no
+// provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// If the provider accepts an empty message, a removed call of ctx_reduce needs no text in its place.
+// DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The
+// message may then be empty, so this is only possible if the harness does not send empty messages to the provider.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 func ProfileNamed(name string) Profile {
@@ -123,7 +125,7 @@ func (p Profile) Package() string {
 }
 
 // ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
-// decides. Otherwise the npm package or the API's name decides, and if it is unknown, the provider's name.
+// decides. Otherwise the npm package or the name of the API decides. If that is unknown, the provider's name decides.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

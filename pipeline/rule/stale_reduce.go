@@ -5,7 +5,8 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // ReduceTool is the tool with which the model marks units to drop.
 const ReduceTool = "ctx_reduce"
 
-// StaleReduceCalls drops old calls of ctx_reduce. The newest stay, so that the model sees what it has just marked.
+// StaleReduceCalls drops old calls of ctx_reduce. The newest calls stay, so that the model sees which units it has just
+// marked.
 func StaleReduceCalls(v View, k Knobs) []frozen.Edit {
 	if !k.DropsStaleReduceCalls {
 		return nil

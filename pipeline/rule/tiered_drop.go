@@ -7,12 +7,13 @@ import (
 )
 
 const (
-	// tierTarget gives the size of the prompt after the drop. Between the part that no drop can reduce and the ceiling,
-	// 30 % may stay in use. With 40,000 irreducible tokens and a ceiling of 78,000, the target is 51,400.
+	// tierTarget determines the size of the prompt after the drop. A part of the prompt cannot be dropped. Of the space
+	// between the size of this part and the ceiling, 30 % may stay in use. For example, with 40,000 irreducible tokens
+	// and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
 	// In tier 1 and in tier 2, the newest fifth of the tool outputs is not dropped.
 	tierReserve = 0.20
-	// If the tiered drop has to free at most minReclaim tokens, it changes nothing.
+	// If minReclaim tokens or fewer have to be freed, the tiered drop does nothing.
 	minReclaim = 2000
 )
 
@@ -60,8 +61,9 @@ func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// Tail counts the tokens of all active units, because everything else in the prompt counts as irreducible. Without the
-// texts, too little would be dropped (bug class B14 in docs/defects.md).
+// A tierPlan computes which tool outputs to drop. Tail is the number of tokens of all active units, including texts.
+// The plan treats the rest of the prompt as irreducible, so if Tail left out the texts, too little would be dropped
+// (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int

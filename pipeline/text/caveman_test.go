@@ -13,7 +13,8 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The rows come from another implementation. If it is wrong, the row names the mistake and has the right result.
+// The rows of the test data come from another implementation. Where that implementation is wrong, the row names its
+// mistake and contains the correct result.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// WithTyped returns a codec that sets Part.Typed from lines, by message key. The messages themselves do not contain the
-// typed lines.
+// WithTyped returns a codec that sets Part.Typed to the command line that the user typed. The messages themselves do
+// not contain these lines, so `lines` maps message keys to them.
 func WithTyped(c Codec, lines map[string]string) Codec {
 	if len(lines) == 0 {
 		return c

@@ -78,7 +78,7 @@ func RuntimeDirs(dataDir string) []string {
 	return dirs
 }
 
-// CheckRuntimeDir returns why no host can have its socket in dir, or nil. It creates nothing, and trusts the
+// CheckRuntimeDir returns an error if no host can have its socket in dir. It creates nothing, so it has to trust the
 // permissions that the system reports.
 func CheckRuntimeDir(dir string) error {
 	err := checkOwner(dir)
@@ -120,7 +120,7 @@ func runtimeDir(dataDir string) (string, error) {
 	return "", unfit
 }
 
-// Only a created file shows whether a file system is read-only.
+// checkWritable creates and removes a file, because permissions do not show whether a file system is read-only.
 func checkWritable(dir string) error {
 	file, err := os.CreateTemp(dir, "probe.*")
 	if err != nil {

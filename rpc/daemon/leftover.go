@@ -36,7 +36,8 @@ func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	return found, nil
 }
 
-// RemoveLeftover removes a file of Leftovers. If a host has started there since, it returns an error.
+// RemoveLeftover removes a file that Leftovers returned. If a host has started at this path in the meantime,
+// RemoveLeftover returns an error and keeps the file.
 func RemoveLeftover(ctx context.Context, path string) error {
 	e, ok := endpointOf(path)
 	if !ok {

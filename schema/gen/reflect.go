@@ -19,7 +19,7 @@ type openness bool
 const (
 	// open: a minor version of the protocol may add optional fields.
 	open openness = true
-	// closed: an editor underlines a misspelt key of the configuration.
+	// closed: the configuration has only declared keys, so an editor can underline a misspelt key.
 	closed openness = false
 )
 
@@ -82,7 +82,7 @@ func inJSON(t reflect.Type, field, comment string) string {
 	return effectOf(f) + name + " " + rest
 }
 
-// effectOf returns a warning if a key has no effect yet, and an empty text if it has one.
+// effectOf returns a warning if a key has no effect yet. Otherwise, it returns an empty text.
 func effectOf(f reflect.StructField) string {
 	if f.Tag.Get("effect") == "none" {
 		return noEffect + " "

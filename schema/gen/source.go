@@ -25,7 +25,7 @@ type constDecl struct {
 	value                   constant.Value
 }
 
-// parseFiles parses the Go files in dir that are no tests.
+// parseFiles parses the Go files in dir, except for tests.
 func parseFiles(fset *token.FileSet, dir string) (files []*ast.File, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 const insertSession = `INSERT INTO sessions (harness, session_id, updated_at) VALUES ('opencode', 'ses_1', 1)`
 
-// If a transaction took its lock only at its first write, it could fail halfway.
+// A write transaction must take its lock at its beginning. If it took the lock only at its first write, it could fail
+// halfway.
 func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	other, err := sqlite3.Open(s.Path())
@@ -50,7 +51,8 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 	storetest.Must(t, s.CommitPass(ctx, storetest.Commit(1)))
 }
 
-// Fixed bug: patience also bounded the transaction, so a session of 100,000 messages could not be stored.
+// Fixed bug: the patience of a context also bounded the duration of the transaction itself, so a session of 100,000
+// messages could not be stored.
 func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	const patience = 50 * time.Millisecond

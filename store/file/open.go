@@ -62,9 +62,9 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. At the end, release
-// finalizes the caller's statements on the writer's connection. A damaged database is moved aside and replaced with an
-// empty one, see Recovered.
+// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. release must finalize the
+// caller's prepared statements on the writer's connection. It is called just before this connection is closed. If the
+// database is damaged, Open moves it aside and creates an empty one (see Recovered).
 //
 // If Open fails, the error is ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or
 // ErrCannotPersist. Nothing stays open, and the file is unchanged except for migrations that have succeeded. Under go
@@ -215,8 +215,8 @@ func (f *File) Writer() *sql.DB { return f.write }
 
 func (f *File) Reader() *sql.DB { return f.read }
 
-// Recovered returns the path to which Open moved a damaged database, or "". If Open has moved one, this database
-// started empty.
+// Recovered returns the path to which Open moved a damaged database, or "". If it is not "", this database started
+// empty.
 func (f *File) Recovered() string { return f.recovered }
 
 // Close waits for the write in progress, closes the database and releases its lock. A second call returns the same

@@ -17,7 +17,7 @@ const (
 
 // A FileUse says how many sessions in a directory have read a file.
 type FileUse struct {
-	// Path is the path in the calls. Directory is the directory of the sessions.
+	// Path is the file's path as the calls name it, so it may be relative to Directory, the directory of the sessions.
 	Path, Directory string
 	Sessions        int
 	// Last is the time of the newest call, Unix ms.

@@ -15,10 +15,10 @@ import (
 //go:embed query/candidates.sql
 var candidatesSQL string
 
-// A View is the index as it is at one moment.
+// A View is a snapshot of the index: it does not change while it is used.
 type View struct{ x *Index }
 
-// View runs the function read with a View. All reads of the View see the index at one moment.
+// View calls `read` with a snapshot of the index.
 func (x *Index) View(ctx context.Context, read func(*View) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -48,7 +48,8 @@ var frequencySQL string
 // Frequency counts at most this number of rows.
 const counted = 500
 
-// Frequency returns how many chunks have a term. A large number is an estimate from the newest chunks.
+// Frequency returns how many chunks contain a term. It counts only the newest chunks with the term, so a large result
+// is an estimate.
 func (v *View) Frequency(term string) (int, error) {
 	n, oldest := 0, 0
 	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
@@ -77,7 +78,7 @@ func (v *View) Has(session int64, message string) (found bool, err error) {
 	return found, err
 }
 
-// SessionIn returns the session with an id in a project, or nil if the project has no such session.
+// SessionIn returns the session with the given id in a project, or nil if the project has no such session.
 func (v *View) SessionIn(project, id string) (found *Session, err error) {
 	err = v.x.scan(`SELECT s.harness, s.directory FROM sessions s JOIN projects p ON p.id = s.project WHERE p.identity = ? AND s.session = ?`, func(s *sqlite3.Stmt) {
 		found = &Session{Harness: s.ColumnText(0), ID: id, Project: project, Directory: s.ColumnText(1)}
@@ -89,15 +90,16 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// In the session with the row Session, only messages up to the ordinal Through match. 0 means no such limit.
+	// Session is the row of a session in which only messages up to the ordinal Through match. If Session is 0, there is
+	// no such limit.
 	Session int64
 	Through int
-	// Parts lists the parts of later messages that match, too.
+	// Parts are exceptions to this limit: parts of later messages that match nevertheless.
 	Parts []Part
 	Filter
 }
 
-// A Filter leaves out chunks. Its zero value leaves out none.
+// A Filter leaves out all chunks that fail to match one of its fields. An empty field matches every chunk.
 type Filter struct {
 	Kinds              []Kind
 	Role               Role
@@ -113,7 +115,7 @@ func (f *Filter) kinds() (list string) {
 	return list
 }
 
-// A Part is the texts of a message, or its calls.
+// A Part is one of the two parts of a message: its texts, or its calls.
 type Part struct {
 	Message string // key
 	IsCall  bool
@@ -132,7 +134,8 @@ func (s *Scope) parts() string {
 	return string(array)
 }
 
-// Find calls yield with the chunks that match an expression of terms, newest rows first, at most limit times.
+// Find calls yield for each chunk that matches an expression of terms, beginning with the newest row. It calls yield at
+// most limit times.
 func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) error {
 	return v.x.scan(candidatesSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, expression, in.Session, in.Through, in.Project, in.parts(), limit,
 		in.kinds(), string(in.Role), in.Harness, in.SessionID, in.Since)
@@ -141,7 +144,7 @@ func (v *View) Find(expression string, in Scope, limit int, yield func(Hit)) err
 //go:embed query/around.sql
 var aroundSQL string
 
-// Around calls yield with the chunks of the messages that are at most far messages away from a hit.
+// Around calls yield for each chunk near a hit: the chunk's message is at most `far` messages away from the hit.
 func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 	return v.x.scan(aroundSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.session, h.Last-far, h.Last+far, in.Session, in.Through, in.parts(),
 		in.kinds(), string(in.Role), in.Since)
@@ -150,8 +153,9 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 //go:embed query/following.sql
 var followingSQL string
 
-// Following calls yield with the chunk of a hit and the next chunks of its session, including files, at most limit
-// times. It reads a limited number of rows, so that a pass can wait for it.
+// Following calls yield for the chunk of a hit and the next chunks of its session, including files, at most limit
+// times. It reads only `rows` rows, which may include rows of other sessions, so it is fast enough for a pass to wait
+// for it.
 func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
 	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }

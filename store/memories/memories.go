@@ -27,8 +27,8 @@ type Memories struct {
 
 func In(db *database.DB) *Memories { return &Memories{db: db} }
 
-// OfProject are the memories that a head may show. MemoryID is the newest id of a memory of the project and its
-// workspace, and ChangeID of a change. If there is none, the id is 0.
+// OfProject holds the memories that a head may show. MemoryID is the highest id of a memory in the project and its
+// workspace. ChangeID is the highest id of a change of these memories. Each is 0 if there is none.
 type OfProject struct {
 	Memories           []chronicle.Memory // in order of their ids
 	MemoryID, ChangeID int64
@@ -59,13 +59,13 @@ var visibleSelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds the facts of a project from the historian, and the memories from models. The head shows at most
-// about a hundred.
+// maxMemories bounds the memories of a project that come from the historian, and also the memories that models write.
+// This is plenty, because the head shows at most about a hundred.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
-// with the same content exists, it is seen again, and keeps its status. If the project has more than maxMemories, Learn
-// removes the memories that were not seen for the longest time.
+// with the same content already exists, Learn only counts that it was seen again; its status does not change. If the
+// project has more than maxMemories, Learn removes the memories that were not seen for the longest time.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
@@ -121,7 +121,7 @@ func (s *Memories) Of(ctx context.Context, project string, at int64) (m OfProjec
 	return m, nil
 }
 
-// Doubt stores for each memory why its test failed, or "".
+// Doubt stores the results of checks: for each memory, the reason why its test failed, or "" if it passed.
 func (s *Memories) Doubt(ctx context.Context, reasons map[chronicle.Memory]string, now int64) error {
 	return s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		e := Editor{tx: tx, now: now}
@@ -137,9 +137,9 @@ const othersSQL = `
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows with each change of a memory. It notices a write of another process within a
-// second. It does not ask the database each time: after each write, SQLite would read its pages again, which takes
-// about 5 % of a pass.
+// Version returns a number that grows with each change of a memory. To save time, it does not always ask the database:
+// after each write, SQLite would have to read its pages again, which takes about 5 % of a pass. So it may notice a
+// write of another process up to a second late.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {
@@ -199,7 +199,8 @@ func readMemory(s *sqlite3.Stmt) chronicle.Memory {
 
 const permanent = "permanent"
 
-// View runs the function read with a Reader of the database in dir. A host may have the database open.
+// View opens the database in dir for reading, and calls `read` with a Reader of it. This works even while a host has
+// the database open.
 func View(ctx context.Context, dir string, read func(*Reader) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		return read(readerOf(c))
@@ -212,8 +213,8 @@ func readerOf(c *sqlite3.Conn) *Reader {
 	}}
 }
 
-// Edit runs the function change in one transaction on the database in dir. A host may have the database open. now is in
-// Unix ms. See file.Edit for the errors.
+// Edit opens the database in dir, and calls `change` within one transaction. This works even while a host has the
+// database open. now is in Unix ms. See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error) error {
 	return database.Edit(ctx, dir, func(tx *database.Tx) error { return change(Editing(tx, now)) })
 }
@@ -221,8 +222,8 @@ func Edit(ctx context.Context, dir string, now int64, change func(*Editor) error
 //go:embed query/change_select.sql
 var changesSQL string
 
-// Changes returns the changes, with ids greater than after, of memories that a project's sessions see or have seen,
-// oldest first.
+// Changes returns the changes of all memories that a project's sessions see or have seen. It returns only changes with
+// ids greater than the argument `after`, oldest first.
 func (s *Memories) Changes(ctx context.Context, project string, after int64) (changes []chronicle.MemoryChange, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, changesSQL, func(row *sqlite3.Stmt) {
@@ -246,7 +247,8 @@ func readChange(row *sqlite3.Stmt) chronicle.MemoryChange {
 	}
 }
 
-// ForgetChanges deletes changes that are older than before (Unix ms) and that every stored head already shows.
+// ForgetChanges deletes old changes: they were made before the given time (Unix ms), and every stored head already
+// shows them.
 func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

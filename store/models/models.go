@@ -12,7 +12,8 @@ type Models struct{ db *database.DB }
 
 func In(db *database.DB) *Models { return &Models{db} }
 
-// Forget deletes a model that no session uses and about which nothing was learned since before (Unix ms).
+// Forget deletes what the host knows about models that no session uses, if it has learned nothing about them since the
+// given time (Unix ms).
 func (s *Models) Forget(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

@@ -31,7 +31,7 @@ var (
 	ErrVersion = errors.New("its schema is of another version")
 )
 
-// A DB is the plugin's database as it is at one moment. The plugin may write in the meantime.
+// A DB is a snapshot of the plugin's database. It does not change, even if the plugin writes in the meantime.
 type DB struct {
 	Version int
 	// Tables are sorted by name. Tables for full-text search are left out.
@@ -47,8 +47,8 @@ type Table struct {
 	Rows int
 }
 
-// Read runs the function read with the database at path. It fails with fs.ErrNotExist, ErrForeign, ErrVersion, an error
-// of the file, or the error of read.
+// Read opens the database at path and calls `read` with it. The error is fs.ErrNotExist, ErrForeign, ErrVersion, an
+// error of the file, or the error that `read` returned.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := func() error {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -137,8 +137,8 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls row for each row of a table, until row fails. If a column is missing, its value is NULL. rest is added to
-// the query, for example "ORDER BY id".
+// Each calls the function `row` for each row of a table, until the function fails. If the table lacks a column, the
+// column's value is NULL. rest is appended to the query, for example "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil

@@ -76,8 +76,8 @@ func Commit(n int) store.PassCommit {
 
 func unitKey(tag int) string { return fmt.Sprint("prt_", tag) }
 
-// Used stores a session whose only pass was at a time, with a row in most tables. first is the fingerprint of its
-// first unit.
+// Used stores a session with a row in most tables. Its only pass was at the time `at`. The argument `first` is the
+// fingerprint of its first unit.
 func Used(t *testing.T, s *store.Store, id, parent string, at time.Time, units int, first int64) store.Key {
 	t.Helper()
 	s.Clock.(*clock.Manual).Set(at.UnixMilli())

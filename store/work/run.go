@@ -77,8 +77,8 @@ const runTrimSQL = `
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that published nothing. After a failure, the next run waits until retry (see State). A deleted
-// session stays deleted.
+// Record records a run that published nothing. If the run failed, the next run waits until retry (see State). Record
+// does not bring back the work of a deleted session.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -172,7 +172,8 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work, newest first. status "" means any status, and limit 0 all runs.
+// ReadRuns reads the newest runs of a work, newest first. If status is "", it reads runs of any status. If limit is 0,
+// it reads all runs.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{

@@ -12,9 +12,12 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Raw JSON that is sent after the parameters. */
   attachment?: string
-  /** Called when the request is written. While the host works, the caller can do other work. */
+  /** Called when the request has been written. From then on, the caller can do other work until the host answers. */
   onSent?: () => void
-  /** If true, and if the host is lost, the call fails and is not sent to the next host. Calls with effects need it. */
+  /**
+   * If the host is lost during the call, the call fails instead of being sent again to the next host. Calls that change
+   * something need this, because the lost host may already have made the change.
+   */
   once?: boolean
 }
 
@@ -24,16 +27,22 @@ export interface Opening {
   readonly result: InitializeResult | undefined
   /** The reason why the host refused the directory, if it did. */
   readonly refusal: string | undefined
-  /** Resolves with the first answer. If timeoutMS pass, or if no host can be started, it resolves with undefined. */
+  /**
+   * Resolves with the host's first answer, or with undefined if there is none within timeoutMS or no host can be
+   * started.
+   */
   opened(timeoutMS: number): Promise<InitializeResult | undefined>
-  /** Asks the host again whether it serves the directory. If the host is known to be down, again returns soon. */
+  /** Asks the host once more whether it serves the directory. Returns soon if the host is known to be down. */
   again(): Promise<InitializeResult | undefined>
   close(): void
 }
 
-/** After a missed deadline, calls wait this long for any bytes of the host, in ms. Then they fail. */
+/** If the host has missed a deadline, later calls wait this long, in ms, for any bytes from it before they fail. */
 const awaitBytesMS = 250
-/** If a call was running in this many hosts when they ended, it is not sent again, because it may have ended them. */
+/**
+ * If this many hosts have died while they ran the same call, the call is not sent again, because it may have killed
+ * them.
+ */
 const mostHosts = 2
 /** If a call has lost this many connections, it is not sent again, even if all of them led to the same host. */
 const mostLosses = 4
@@ -91,12 +100,16 @@ export class Host {
     }
   }
 
-  /** Calls a method and waits for the answer, across restarts, until the deadline. */
+  /**
+   * Calls a method and waits for the answer until the deadline. If the host restarts in the meantime, the call is sent
+   * again.
+   */
   async call<M extends keyof HostCalls>(method: M, params: HostCalls[M]["params"], options: CallOptions): Promise<HostCalls[M]["result"]> {
     const supervisor = this.#supervisor
     const deadline = Date.now() + options.timeoutMS
     const losses = new Losses()
-    // If there is a connection, no await precedes the sending, so calls are sent in the order in which they are made.
+    // While there is a connection that answers, this function sends before its first await, so calls are sent in the
+    // order in which they were made.
     const send = (connection: Connection) => {
       const pending = connection.request(method, params, options.attachment, options.onSent)
       losses.sentOn(connection)
@@ -122,19 +135,23 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // If the call was queued, it was sent on a newer connection, which may be lost now.
+        // A queued call had no connection at first, and was sent on a newer one. If that connection broke, wait until
+        // it is closed.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
     }
   }
 
-  /** If the host is down, reach fails soon. So callers do not prepare the parameters of a call for nothing. */
+  /**
+   * Fails soon if the host is down. Callers call it before they prepare expensive parameters, such as a message array.
+   */
   async reach(): Promise<void> {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // If the host is only slow, it still answers the withdrawn request, and the answer ends the silence.
+    // The call that missed its deadline was withdrawn. A host that is only slow still answers it, and this answer ends
+    // the silence.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }
@@ -150,7 +167,7 @@ export class Host {
     else if (connection.backlog < longestUnread) send(connection)
   }
 
-  /** Ends the host process, and starts no other one. Resolves when the process has ended. */
+  /** Ends the host process and never starts another. Resolves when the process has ended. */
   stop(graceMS?: number): Promise<void> {
     return this.#supervisor.stop(graceMS)
   }
@@ -199,8 +216,8 @@ class Losses {
 
   /**
    * Records that the call has lost its connection. Returns true if the call must not be sent again. A call that was
-   * never sent is not the cause of the loss. Hosts are counted by process id: right after a host was killed, a new
-   * bridge may connect to the same host again, and the call loses two connections to one host.
+   * never sent cannot have caused the loss, so it may be sent again. Hosts are counted by process id: right after a
+   * host was killed, a new bridge may connect to the same host again, and the call loses two connections to one host.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

@@ -102,7 +102,10 @@ function put({ target, name }: Write, value: unknown): void {
   else target[name] = value
 }
 
-/** Returns the write of one operation. Earlier writes on the message are only planned, so writeOf uses their values. */
+/**
+ * Returns the write of one operation. The earlier writes are only planned and not yet in the message, so writeOf takes
+ * the values of these members from `earlier`.
+ */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1
   let above: Container | undefined
@@ -151,7 +154,10 @@ function container(value: unknown, path: readonly Segment[]): Container {
   return value as Container
 }
 
-/** True if a message can contain the value. A function, such as toString, is a member that each object inherits. */
+/**
+ * True if a message can contain the value. A path such as "/toString" names a function that every object inherits, so
+ * functions do not count.
+ */
 function isJSON(value: unknown): boolean {
   return value !== undefined && typeof value !== "function"
 }

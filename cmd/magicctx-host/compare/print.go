@@ -20,7 +20,7 @@ import (
 const (
 	columns = 80
 	doctype = "<!doctype html>"
-	// In columns. maxRows bounds the sessions that are listed.
+	// Widths are in columns. maxRows bounds the number of listed sessions.
 	barWidth = 50
 	maxRows  = 200
 	// Pi's ids of sessions are the longest.

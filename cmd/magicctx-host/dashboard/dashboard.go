@@ -30,16 +30,16 @@ type Options struct {
 	Dir string
 	// Port is the TCP port on 127.0.0.1. 0 means any free port.
 	Port uint16
-	// Follow calls tell with the state of the host at once and after each change. Follow returns when ctx ends.
+	// Follow calls `tell` with the current state of the host, and again after each change. It returns when ctx ends.
 	Follow  func(ctx context.Context, tell func(State))
 	Session func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 	Keep    func(context.Context, schema.KeepParams) (schema.KeepResult, error)
-	// Messages writes the full text of the messages with the ordinals first to last.
+	// Messages writes the full text of all messages from the ordinal `first` to the ordinal `last`.
 	Messages func(ctx context.Context, of store.Key, first, last int, w io.Writer) error
 	Read     wirediff.Read
 	// Identify returns the identity of the project of a directory.
 	Identify func(ctx context.Context, directory string) (string, error)
-	// Ready gets the address for the browser, which works only once.
+	// Ready is called with the address that the user opens in a browser. The address works only once.
 	Ready func(url string) error
 }
 
@@ -112,7 +112,8 @@ type pages struct {
 	editing sync.Mutex
 }
 
-// The page contains no data, so everybody gets it. The data under /api/ is only for requests with the secret.
+// The page itself contains no data, so handler serves it to everybody. It serves the data under /api/ only to requests
+// with the secret.
 func (p *pages) handler() http.Handler {
 	api := http.NewServeMux()
 	for pattern, handler := range p.data() {
@@ -195,7 +196,7 @@ func (p *pages) data() map[string]http.HandlerFunc {
 	}
 }
 
-// In bytes. A memory has at most a few kilobytes.
+// maxBody bounds the body of a request, in bytes. A memory has at most a few kilobytes.
 const maxBody = 64 << 10
 
 func answer[T any](f func(*http.Request) (T, error)) http.HandlerFunc {
@@ -232,7 +233,7 @@ func (p *pages) memories(r *http.Request) ([]chronicle.Memory, error) {
 	return all, err
 }
 
-// The last of these days is today.
+// spendDays is the number of days that the page shows. The last of these days is today.
 const spendDays = 7
 
 func (p *pages) spend(r *http.Request) (view.Spend, error) {

@@ -7,8 +7,8 @@ export interface Finding {
   where: string
   detail: string
   /**
-   * If a finding in the wire and a finding in the raw array have the same key, for example the id of a call, they are
-   * the same. Without keys, only their numbers are compared.
+   * If a finding in the wire and a finding in the raw array have the same key, for example the id of a call, they count
+   * as the same finding. If the findings of a rule have no keys, the judge compares only how many there are.
    */
   key?: string
 }

@@ -48,7 +48,8 @@ func run(in, out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// The vocabulary before compression is the number of tokens, then their lengths, then their bytes, in order of rank.
+// pack returns the vocabulary before its compression: the number of tokens, then the lengths of all tokens, then their
+// bytes, in order of rank.
 func pack(claude []byte) ([]byte, error) {
 	var doc struct {
 		Pattern string `json:"pat_str"`

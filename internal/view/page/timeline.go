@@ -15,13 +15,14 @@ type Timeline struct {
 	Context plot
 	Cache   plot
 	Costs   plot
-	// Parts is the legend of Context, and Legend the legend of Cache. Both have the values of the newest request.
+	// Parts is the legend of the plot Context, and Legend is the legend of the plot Cache. Both show the values of the
+	// newest request.
 	Parts   []reading
 	Legend  []reading
 	Marks   []mark // of the x-axis
 	Markers []marker
 	Causes  []causeCount
-	// Each is the number of requests in one column of the chart.
+	// `Each` is the number of requests that one column of the chart stands for.
 	Each int
 }
 

@@ -29,15 +29,15 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     }
     const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
     await untilAborted(running, signal)
-    // If the shim only stopped waiting, OpenCode would continue the turn.
+    // The shim must abort the turn. If it only stopped waiting, OpenCode would continue the turn and spend money.
     for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
       await client.session.abort({ path })
       if (await within(abort.everyMS, running)) break
     }
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
-    // `children` contains the error of the event session.error. For example if the model is unknown, this error is more
-    // exact than the error of the answer.
+    // `children` has the error that OpenCode reported with the event session.error. It can be more exact than the error
+    // in the answer, for example if the model is unknown.
     const isSpent = stepsOf.get(id) === 0
     return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {

@@ -33,7 +33,10 @@ export class Instance extends PluginInstance {
    */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
-  /** `text` is the registered tools as JSON. While they come from an earlier start, `isSettled` is false. */
+  /**
+   * `text` is the registered tools as JSON. `isSettled` is false as long as they are tools that the shim remembers from
+   * an earlier start.
+   */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
   /** For each session, the promise of its newest hook. It never rejects. */
@@ -74,7 +77,10 @@ export class Instance extends PluginInstance {
     return origin
   }
 
-  /** Runs `work` after earlier work of the session: after an interrupt, OpenCode does not wait for a running hook. */
+  /**
+   * Runs `work` after all earlier work of the session has ended. This is necessary because OpenCode does not wait for a
+   * running hook after an interrupt, and calls the next one.
+   */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)
     const done = last.catch(() => {}).then(() => {

@@ -27,13 +27,13 @@ export const Method = {
 /** Error codes beside those of JSON-RPC 2.0. */
 export const Code = {
   /**
-   * CodeResync answers a transform if the host does not have the array of its Base. The shim then sends the
-   * whole array.
+   * CodeResync answers a transform whose Base names an array that the host no longer has. The shim then sends
+   * the whole array.
    */
   Resync: -32010,
   /**
-   * CodeDisabled answers every session method while the host must not work, for example because it cannot
-   * store anything. The message gives the reason.
+   * CodeDisabled answers every session method while the host refuses to work, for example because it cannot
+   * store anything. The error message gives the reason.
    */
   Disabled: -32011,
   /** CodeVersion answers an initialize with a different major protocol version. */
@@ -47,26 +47,27 @@ export const Code = {
    * the host stopped. The next host can answer it.
    */
   Stopping: -32015,
-  /** CodeCancelled answers a request that $/cancelRequest withdrew. The number is LSP's. */
+  /** CodeCancelled answers a request that $/cancelRequest withdrew. The number is the one that LSP uses. */
   Cancelled: -32800,
 } as const
 
 export const ProtocolMajor = 1
 export const ProtocolMinor = 0
 /**
- * MaxBodyBytes bounds the JSON-RPC body of a frame. A message array is not in the body but in the attachment,
- * because the JSON-RPC library decodes a body about five times.
+ * MaxBodyBytes bounds the JSON-RPC body of a frame. A message array travels in the attachment instead,
+ * because the JSON-RPC library decodes a body about five times, which is too slow for a large array.
  */
 export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
 export const MaxAttachmentBytes = 536870912
 /**
- * MaxMessages bounds the messages of a session's array. The host needs some kilobytes for each one, even if
- * it is empty.
+ * MaxMessages bounds the number of messages in a session's array. The host needs a few kilobytes of memory
+ * for each message, even for an empty one.
  */
 export const MaxMessages = 200000
 /**
- * MaxParts bounds the parts of a message. The host needs about a kilobyte for each one, even if it is empty.
+ * MaxParts bounds the number of parts in a message. The host needs about a kilobyte of memory for each part,
+ * even for an empty one.
  */
 export const MaxParts = 20000
 export const MaxAgentPromptBytes = 1048576
@@ -240,8 +241,8 @@ export interface Choice {
    */
   confirm?: string
   /**
-   * ask is a question to the user. The harness adds the answer to the arguments. Value is the initial text of
-   * the answer.
+   * ask is a question that the harness asks the user before it runs the command. It appends the user's answer
+   * to the command's arguments. Value is the text that the input field shows at first.
    */
   ask?: string
   value?: string
@@ -265,8 +266,9 @@ export interface CommandDefinition {
 /** CommandExecuteParams runs one of the host's slash commands. */
 export interface CommandExecuteParams {
   /**
-   * harness names the session's harness. Only a client that belongs to no harness sets it, for example the
-   * part of a plugin in a terminal. A shim of that harness must then be connected, with the directory open.
+   * harness names the session's harness. Only a client outside any harness sets it, for example the terminal
+   * UI of OpenCode's plugin. A shim of that harness must be connected at that moment, with the directory
+   * open.
    */
   harness?: Harness
   session: string
@@ -286,7 +288,8 @@ export interface CommandExecuteResult {
    */
   stays?: boolean
   /**
-   * page is the message for a harness that can show dialogs. In the dialog, the user chooses how to go on.
+   * page is the same message for a harness that can show dialogs. The dialog also offers the next commands as
+   * choices.
    */
   page?: Page
 }
@@ -375,8 +378,8 @@ export interface EventParams {
   directory: string
   event: unknown
   /**
-   * sent is the same as in TransformParams. The event that ends an answer has it, because the harness may be
-   * restarted before the next pass.
+   * sent has the same meaning as in TransformParams. Only the event that ends an answer carries it. The next
+   * pass may come too late to report it, because the harness may be restarted before that pass.
    */
   sent?: string
 }
@@ -573,12 +576,12 @@ export interface InitializeResult {
   hostPid: number
   /** storeSchema is the schema version of the database. */
   storeSchema: number
-  /** enabled is false if the shim must forward nothing for this directory. */
+  /** enabled is false if the host does no work for this directory. The shim must then forward nothing. */
   enabled: boolean
   /** reason says why Enabled is false, in a sentence for the user. */
   reason?: string
   /**
-   * trouble means that Reason is a temporary fault, and not a setting that somebody chose. The shim then
+   * trouble means that the host is disabled by a temporary fault and not by a setting. In this case the shim
    * tells the user, and initializes again before the next pass.
    */
   trouble?: boolean
@@ -1263,15 +1266,15 @@ export interface TransformParams {
   /** original is the session from which the harness has copied this one, if the harness reports it. */
   original?: string
   /**
-   * base is the revision of an earlier array, whose first Keep messages are unchanged. If Base is 0, the call
-   * is a resync: Keep is 0, and the attachment is the whole array.
+   * base is the revision of an earlier array. The current array begins with the first Keep messages of that
+   * array. If Base is 0, the call is a resync: Keep is 0, and the attachment is the whole array.
    */
   base: number
   keep: number
   /**
-   * sent is the WireMutation.Wire of the session's last request. It is absent if there was no request yet, or
-   * if the last request had the wire of an older answer, no wire of the host, or another system prompt than
-   * the host's.
+   * sent is the WireMutation.Wire of the session's last request. It is absent before the first request. It is
+   * also absent if the last request did not carry the wire and the system prompt of the host's newest answer,
+   * for example because the shim could not reach the host.
    */
   sent?: string
   /**
@@ -1280,9 +1283,9 @@ export interface TransformParams {
    */
   model?: Model
   /**
-   * typed maps message ids to lines that the user typed, for example "/review main", if the harness has
-   * replaced a line by the template of a command. After the host has answered a pass with a line, the shim
-   * does not send the line again.
+   * typed maps message ids to the command lines that the user typed, for example "/review main", where the
+   * harness has replaced the line with the command's template. The shim sends a line only until the host has
+   * answered a pass that contained it.
    */
   typed?: Record<string, string>
 }
