@@ -13,9 +13,9 @@ import (
 )
 
 // fingerprint returns the same number for a unit and its copies in forks. A fork has new ids of messages and parts, but
-// the same times, order, content and call ids. The harness may prune a tool output in one of the two sessions, so
-// outputs are not hashed. If a message has no time, fingerprint hashes its key if the harness keeps keys in a fork.
-// Otherwise it returns 0, which matches no unit.
+// the same times, order, content and call ids. Outputs are not hashed, because the harness may prune a tool output in
+// the fork and not in the original, or the other way round. A message without a time is identified by its key, if the
+// harness keeps keys in a fork. Otherwise fingerprint returns 0, which matches no unit.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {

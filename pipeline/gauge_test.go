@@ -95,8 +95,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// When covered messages are reverted, the host removes the head, and sends the other covered messages again. The bug:
-// the host still counted the head instead of these messages. It estimated 5,058 tokens, although 13,880 were sent.
+// The user reverts some of the messages that the head covers. The host then removes the head, and sends the remaining
+// covered messages again. The bug: the host still counted the head instead of these messages. It estimated 5,058
+// tokens, although it sent 13,880.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -360,9 +361,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// The host dropped an output, and then lost its database. The array contains the output, but the reported prompt does
-// not. The bug: the host took the usage for the size of the whole array. After a revert, it estimated 44 tokens instead
-// of 1,135.
+// The host dropped an output, and then lost its database. The array still contains the output, but the last prompt that
+// the provider reported does not. The bug: the host believed that the reported size was the size of the whole array.
+// After a revert, it estimated 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -463,7 +464,8 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-// Whatever happens in a session, the estimate is near the provider's count: within a factor of 1.5, or 600 tokens.
+// Whatever happens in a session, the estimate must not be far from the provider's count: at most a factor of 1.5, or
+// 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))

@@ -335,7 +335,8 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 	}
 }
 
-// Only a bust brings the content of a kept unit back, and all of it. Only an emergency or a summary removes it.
+// The content of a kept unit comes back only with a bust, and then completely. Only an emergency or a summary removes
+// it again.
 func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 	d := w.decision
 	for _, tag := range d.Restored {
@@ -441,7 +442,8 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// Two worlds play the same session. In one, the host restarts at random. After each pass, both must send the same.
+// Two worlds play the same session, but in one of them, the host restarts at random. After each pass, both worlds must
+// send the same wire.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -665,7 +667,8 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		// An answer that was never sent may be edited without a bust. With its last call, it loses its thinking.
+		// An answer that was never sent may be edited without a bust. If this edit removes its last call, the answer
+		// loses its thinking, too.
 		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) && !w.edits(newest) {
 			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 		}

@@ -43,9 +43,9 @@ func (s *story) lastAnswerIs(key string) {
 	}
 }
 
-// Bug J10: a failed answer came directly before the newest step. The host assumed that its calls separate two steps.
-// But the provider does not see a failed answer, so it joined the newest step with an older one, whose text then came
-// first.
+// Bug J10: a failed answer with calls came directly before the newest step. The host assumed that these calls separate
+// the newest step from the step before. But the provider does not see a failed answer, so it joined the two steps, and
+// the joined answer began with the older step's text instead of thinking.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -137,8 +137,8 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the answer must keep one call. Its newest call was dropped first, and then an older call stayed as a
-// skeleton. When the older call was dropped, too, the newest call came back.
+// Bug F9: the answer must keep one call. When its newest call was dropped first, an older call stayed as a skeleton.
+// When the older call was dropped, too, the host put the newest call back on the wire.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)

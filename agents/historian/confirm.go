@@ -204,7 +204,8 @@ type evidence struct {
 	prepared       map[place]*haystack
 }
 
-// A place is a key of evidence.prepared: a message, with or without the texts of others, for example outputs of tools.
+// A place is a key of evidence.prepared. It is a message, either with or without the texts that other authors wrote,
+// for example outputs of tools.
 type place struct {
 	message    int
 	withOthers bool
@@ -215,8 +216,8 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message in the fact's source range contains an anchor of the fact. If the fact has no
-// anchors, a sentence of a message must say the same. For a rule or a constraint, the texts of others do not count,
-// because a web page must not make rules for every later session.
+// anchors, a message must contain its content. For a rule or a constraint, texts by other authors do not count, because
+// otherwise a web page that the agent has read could make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -247,7 +248,8 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// If at.withOthers is false, haystack leaves out the texts of other authors.
+// haystack returns the text of a message in a form that can be searched. If at.withOthers is false, it leaves out the
+// texts of other authors.
 func (e *evidence) haystack(at place) *haystack {
 	if h := e.prepared[at]; h != nil {
 		return h

@@ -343,7 +343,7 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 }
 
-// The receipt of a compartment is not about the whole chunk.
+// The receipt of a compartment counts the anchors of the compartment's own messages, not of the whole chunk.
 func TestReceiptIsOfItsRange(t *testing.T) {
 	j := newJob()
 	j.KeepLast = true

@@ -345,8 +345,9 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages. But
-// if the harness names the fork as the original, the new fork takes over the fork's decisions.
+// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages than
+// this fork. But if the harness says that the fork is the original, the new fork takes over the fork's decisions, not
+// the decisions of the first session.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))
@@ -362,7 +363,8 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	}
 }
 
-// A similar session that is no copy inherits nothing. From the first message that differs, a copy inherits nothing.
+// A session that only resembles another one inherits nothing from it. A copy inherits decisions only about the messages
+// before the first one that differs.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {

@@ -27,7 +27,8 @@ type Markers interface {
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
 }
 
-// A publication requests the pending marker. The applied marker is set in the harness's store.
+// A publication requests a marker, which is then pending. When the host has set the marker in the harness's store, it
+// is applied.
 type markers struct {
 	pending pendingMarker
 	// pendingText is the JSON of pending. The store clears only this text, and never a newer request.
@@ -103,7 +104,8 @@ func (k *Keeper) Why() string {
 type markerTask struct {
 	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
 	to chronicle.Place
-	// done is the text of a pending marker to clear: the task sets this marker, or nobody needs it.
+	// done is the text of the pending marker that the task clears, because the task sets this marker or because nobody
+	// needs it.
 	done string
 	// isPointless means that the task clears the pending marker, and does not change the applied one.
 	isPointless bool
