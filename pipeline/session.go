@@ -25,8 +25,8 @@ type Meta struct {
 	// ReclaimUpTo is the highest tag that an earlier pass was allowed to drop. rule.ToolReclaim drops no tool output
 	// with a higher tag, so that the model can use each output once before it disappears.
 	ReclaimUpTo int
-	Gauge Gauge
-	Rent  Rent
+	Gauge       Gauge
+	Rent        Rent
 	// RawTokens is the estimated size of the next prompt without magicctx.
 	RawTokens int
 }

@@ -54,8 +54,8 @@ func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Clien
 	return c
 }
 
-// Call calls the host and decodes the answer into result, if result is not nil. If the host answers with an error, Call
-// returns an *Error. If ctx ends first, Call withdraws the request by $/cancelRequest.
+// Call calls a method of the host, and decodes the answer into result, if result is not nil. If the host answers with
+// an error, Call returns an *Error. If ctx ends first, Call withdraws the request with $/cancelRequest.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
@@ -70,7 +70,7 @@ func (c *Client) Notify(method string, params any) error { return notify(c.rpc, 
 
 func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
-// If ctx does not end first, Close writes all queued messages. Calls in progress fail.
+// Close writes the queued messages, at most until ctx ends, and then closes the connection. Calls in progress fail.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.stream.out.flush(ctx)
 	c.rpc.Close()

@@ -175,7 +175,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// A publication may have stored a newer marker in the meantime.
+// A pending marker may be cleared only if it is still the newest one. A publication may have stored a newer marker in
+// the meantime, which must stay.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

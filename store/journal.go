@@ -136,7 +136,8 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session after a number, oldest first. limit 0 means all.
+// Passes returns the passes of a session with a number above `after`, oldest first. It returns at most `limit` passes,
+// or all of them if limit is 0.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -98,7 +98,7 @@ function foreign(world: World, random: Random): void {
   world.plugin.updated(row)
 }
 
-/** The user goes back to an older message and starts a branch, or returns to the other branch. */
+/** The user goes back to an older message and starts a new branch, or returns to the branch that was left last. */
 async function tree(world: World, random: Random): Promise<void> {
   const { session } = world
   const { rows, branch } = session

@@ -29,8 +29,9 @@ type binding struct {
 	counts map[string]*ThinkingCount // by session
 }
 
-// A conversation is all requests of a session to one model. Requests without tools, for example for summaries, are a
-// separate conversation. A block is missing if the conversation's next request does not contain it.
+// A conversation consists of all requests of a session to one model. Requests without tools, for example requests for
+// summaries, are a separate conversation. A block is missing if the next request of its conversation does not contain
+// it.
 type conversation struct {
 	session, model string
 	hasTools       bool

@@ -18,7 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The historian makes one compartment for each ten messages, with texts that begin with word.
+// inParts returns a historian that makes one compartment for each ten messages. The texts of the compartments begin
+// with `word`.
 func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	return func(p schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
@@ -57,7 +58,7 @@ func scripted(t *testing.T) (*harness, *scriptedHistorian) {
 	return h, script
 }
 
-// The head shows compartments of ten messages, whose texts begin with "Old".
+// summarised returns a session whose head shows compartments of ten messages. Their texts begin with "Old".
 func summarised(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	script.answer = inParts("Old")
@@ -213,7 +214,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	}
 }
 
-// A small window of the historian gives a recomp several chunks.
+// smallChunks gives the historian a model with a small window, so that a recomp needs several chunks.
 func (h *harness) smallChunks(t *testing.T) {
 	t.Helper()
 	h.config.Historian.Model = "small/model"

@@ -10,11 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recount replaces the recorded usage with the usage that the simulated provider reports. If the replay has
-// other rules, another window or another mode, the recorded usage belongs to other prompts.
+// A recount replaces the recorded usage with the usage that the simulated provider reports. This is necessary if the
+// replay has other rules, another window or another mode, because the recorded usage then belongs to other prompts.
 //
-// At another pressure, the historian would ask a question that the trace does not contain. So while a replay
-// with recorded runs still sends the recorded prompts, the recount keeps the recorded usage.
+// But a replay with recorded runs keeps the recorded usage as long as it sends the recorded prompts. With another
+// usage, the session would have another pressure, and the historian would ask a question that the trace does not
+// contain.
 type recount struct {
 	on bool
 	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with

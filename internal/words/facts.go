@@ -124,8 +124,9 @@ func Reason(cause string) string {
 	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
 }
 
-// KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. If the user has
-// taken messages back, the host knows only the size without summaries, and no request had this size.
+// KnowsOldSize reports whether a text about a bust with this cause can say how large the prompt was before. After the
+// user has gone back to earlier messages, it cannot: the host knows only the size without summaries, and no request had
+// this size.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {

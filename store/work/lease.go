@@ -98,8 +98,8 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// CheckLease fails with ErrLeaseLost if holder does not have the lease. It fails with ErrStale if a revert has
-// removed the message with the ordinal last since the lease was acquired.
+// CheckLease returns ErrLeaseLost if holder does not have the lease. It returns ErrStale if a revert has removed the
+// message with the ordinal `last` since the holder acquired the lease.
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`

@@ -40,7 +40,10 @@ export class Registrations {
     }
   }
 
-  /** Returns the last answer for the directory, or else for another one that is not off: the tools rarely differ. */
+  /**
+   * Returns the last answer for the directory. If there is none, returns the last answer for another directory in which
+   * the host is not off, because the tools rarely differ between directories.
+   */
   recall(directory: string): InitializeResult | undefined {
     const own = this.#path(directory)
     for (const path of [own, ...this.#newestFirst()]) {
