@@ -131,9 +131,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was removed. To estimate the
-// next prompt, the host subtracted more messages than the reported prompt had. It estimated 289 tokens instead of
-// 4,781.
+// Fixed bug: in Pi, the user went from the newest answer to an old branch and back, and the host had removed the head
+// in between. To estimate the next prompt, the host subtracted more messages from the reported prompt than it had
+// contained. It estimated 289 tokens instead of 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -193,8 +193,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// In Pi, the user returns to an answer that is older than a bust. Its usage reports the prompt before the bust. The
-// bug: the host used this usage, and estimated 16,447 tokens, although 6,361 were sent.
+// In Pi, the user returns to an answer from before a bust. The usage of this answer reports the prompt before the bust.
+// The bug: the host used this usage, and estimated 16,447 tokens, although it sent 6,361.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -328,8 +328,8 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// Bug class D5: if a session only grows, its newest usage reports the current wire, so the host uses it unchanged. The
-// host also does so if it sees the session for the first time.
+// Bug class D5: as long as a session only grows, its newest usage reports the current wire, so the host uses it
+// unchanged. A host that sees the session for the first time does the same.
 func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {

@@ -588,9 +588,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// The next pass must not bust again for pressure. There are two exceptions. A bust for rent may also drop the newest
-// units that the model has marked. Small busts may follow if there is no price, or if writing to the cache costs no
-// more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
+// The next pass must not bust again for pressure. But a bust for rent may follow, which also drops the newest units
+// that the model has marked. And small busts may follow if there is no price, or if writing to the cache costs no more
+// than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {

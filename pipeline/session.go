@@ -93,7 +93,7 @@ type memo struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent holds the keys of messages whose patch may differ from the patch in sent.
+	// unsent holds the keys of messages whose patch may differ from their patch in `sent`.
 	unsent map[string]bool
 	// rendered is the number of leading entries whose rendering and chains are valid.
 	rendered int
@@ -102,7 +102,8 @@ type memo struct {
 	unsettled int
 	// sentToken is the token of the newest request. It is "" if the harness did not send the host's wire.
 	sentToken string
-	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
+	// sentCount is the size of the newest wire in tokens, as the host counts them. It is 0 if this process has sent no
+	// wire.
 	sentCount int
 	// askedModel is the model that AskModel has set. It is zero if the messages name the model of the next request.
 	askedModel schema.Model
@@ -111,7 +112,8 @@ type memo struct {
 	// frame and framedFor are the setup and the model of the last rendering.
 	frame     frozen.Setup
 	framedFor schema.Model
-	// proposed holds the additions of the last rendering until they are committed. shown is the state with them.
+	// proposed holds the additions of the last rendering until they are committed. shown is the frozen state together
+	// with these additions.
 	proposed frozen.Additions
 	shown    *frozen.Overlay
 }
@@ -234,8 +236,8 @@ func (s *content) reviewHead() {
 	}
 }
 
-// coverLate makes the head cover new messages between covered messages, from entry i on. The harness can insert such a
-// message after a fold, for example an aborted answer that it stores late.
+// If the harness inserts a message between covered messages after a fold, coverLate makes the head cover it, too. For
+// example, the harness may store an aborted answer late. coverLate looks at the entries from i on.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(s.State.Head) {

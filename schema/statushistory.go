@@ -171,8 +171,8 @@ type HistoryPublish struct {
 
 // HistoryRun is work of the historian.
 type HistoryRun struct {
-	// Kind says who began the run: the host itself (incremental), or the user, by a
-	// recomp of all summaries, a recomp of a part of them, or a wrap-up.
+	// If Kind is "incremental", the host itself began the run. Otherwise, the user began it: "recomp" is a recomp of
+	// all summaries, "partial" is a recomp of a part of them, and "wrapup" is a wrap-up.
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
 	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`

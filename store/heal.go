@@ -62,8 +62,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises counters that are below the numbers of their rows. With such a counter, a tag or pass would be
-// given a second time, and no pass of the session could be stored.
+// healCounters raises the counters of a session that are below the highest number in its rows. With such a counter, the
+// host would give a tag or pass number a second time, and could store no pass of the session.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {

@@ -105,8 +105,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of its messages. If the revert removes a message of a partial recomp's
-// range, the recomp cannot continue, so all of it is deleted.
+// A revert deletes the staged compartments of its messages. If it removes a message in the range of a partial recomp,
+// the recomp cannot continue, so all staged compartments are deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func (c *candidate) confirm(j *Job) {
 // with its line. At the start of a line, quotes also recognises other forms, for example "u :", "**U**：", "1. User:" or
 // "Human:". A quote is kept if one message of the user contains its words in the same order, without other words
 // between them. The comparison ignores case, blanks, line breaks, forms of quotation marks, and marks around the quote.
-// If a message contains only the first sentences of a quote, the rest of the quote is removed.
+// If a message contains only the first sentences of a quote, only these sentences are kept.
 type quotes struct {
 	typed []haystack
 	// seen counts the quotes. refused has the quotes that were removed or shortened.

@@ -159,8 +159,8 @@ export function revert(world: World, random: Random): void {
 }
 
 /**
- * The database is locked, so the host cannot store the tags that it gives, and the model uses one of them. Then the
- * host is killed, and the user reverts the turn.
+ * While the database is locked, the host gives tags that it cannot store, and the model uses one of them. Then the host
+ * is killed, and the user reverts the turn.
  */
 async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true

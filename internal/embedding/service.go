@@ -54,7 +54,8 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Vectors with the same Space can be compared. The original plugin builds the same string.
+// Space identifies the model that made a vector: vectors with the same Space can be compared. The original plugin
+// builds the same string.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {
@@ -94,7 +95,8 @@ func (e *RefusedError) mayPass() bool {
 // Every error about an answer without usable vectors of the configured model wraps ErrUnusable.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
-// Embed sends one request. It returns a unit vector for each text, or nil where the service has none.
+// Embed sends one request. It returns a unit vector for each text. If the service has no vector for a text, this vector
+// is nil.
 func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	leave, err := s.breaker.enter()
 	if err != nil {

@@ -607,8 +607,8 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. If the fork has the same prompt, and an event
-// has reported the answer, the answer's thinking stays valid.
+// The user forks the original before a pass has seen its newest answer. The answer's thinking stays valid if the fork
+// has the same prompt as the original, and if an event has reported the answer.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -291,7 +291,8 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// If the prompt reaches 80 % during a recomp, a run of the historian ends the recomp. The finished chunks stay.
+// A recomp lets passes go on. But if the prompt reaches 80 % during the recomp, the historian has to summarise new
+// messages first, so the recomp stops. Its finished chunks stay, and /ctx-recomp continues it.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -383,8 +384,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run without a lease reads messages that another run has summarised. Then the harness compacts the session, and
-// the messages leave the array. If the host took this for a revert, it would withdraw the other run's summary.
+// A run has lost its lease, but still reads messages that another run has summarised since. Then the harness compacts
+// the session, and the messages leave the array. If the host took this for a revert, it would withdraw the other run's
+// summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

@@ -146,7 +146,8 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message, up to end, after which a marker hides no pinned prompt. Zero means none.
+// place returns the newest message, up to `end`, after which a marker can stand without hiding a pinned prompt. If
+// there is no such message, it returns the zero Place.
 func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)

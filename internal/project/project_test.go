@@ -69,7 +69,7 @@ func TestOfDirectory(t *testing.T) {
 	}
 }
 
-// Every place in which somebody works on a repository is the same project.
+// A repository with its subdirectories, worktrees and clones is one project.
 func TestProjectIsTheRepository(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

@@ -26,8 +26,8 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If it refers to the sentence before, for example with "this", lead is that sentence.
-	// For a remedy, both may be empty.
+	// text is a sentence. If it refers to the previous sentence, for example with "this", lead is the previous
+	// sentence. If the fact is a remedy, text and lead may be empty.
 	lead, text string
 	remedy     *remedy
 	// asked are the terms of the cue that led to the fact.

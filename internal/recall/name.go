@@ -77,8 +77,8 @@ func isPath(word string) bool {
 	case extension.MatchString(base):
 		return !slices.Contains(notFiles, strings.ToLower(base)) && !strings.Contains(word, "()")
 	}
-	// The word is a directory, for example "internal/gen" or "migrations/". A single slash between two words, as in
-	// "and/or", is not enough.
+	// The word is a directory, for example "internal/gen" or "migrations/", unless it is a common pair of words such as
+	// "and/or".
 	inner := strings.Trim(word, "/")
 	return len(inner) > 2 && (strings.HasSuffix(word, "/") || strings.Count(inner, "/") >= 1) && strings.ContainsFunc(inner, unicode.IsLetter) && !slices.Contains(notDirectories, strings.ToLower(inner))
 }

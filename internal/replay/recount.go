@@ -27,7 +27,7 @@ type recount struct {
 	began  bool
 }
 
-// The first answer shows the number of unseen tokens. last is the simulated usage of the answer's pass.
+// learn computes the number of unseen tokens from the first answer. last is the simulated usage of this answer's pass.
 func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
 	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
 		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true

@@ -150,8 +150,8 @@ type Summary struct {
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The historian's
-	// cost is subtracted from Saved, but is not part of Bill.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The saving takes
+	// the historian's cost into account, but Bill does not contain this cost.
 	Saved      map[string]schema.Saving `json:"saved,omitempty"`
 	Regrets    map[string]Regret        `json:"regrets,omitempty"`
 	LostBlocks int                      `json:"lostBlocks,omitzero"`
@@ -162,8 +162,8 @@ type Summary struct {
 	// the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks is set on request. It holds the bills at the chosen settings, at the other values of spending, and at
-	// neighbouring marks.
+	// Marks is filled only on request. It holds the bills at the chosen settings, at the other values of the setting
+	// "spending", and at neighbouring marks.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }

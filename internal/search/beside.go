@@ -32,8 +32,8 @@ func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) 
 	}
 }
 
-// answers reports whether the agent wrote a text as the answer to a prompt. The context of such a text is
-// the beginning of the prompt.
+// answers reports whether the agent wrote `text` as the answer to `prompt`. The index stores the beginning of the
+// prompt as the answer's context.
 func answers(text, prompt *scored) bool {
 	return text.Kind == index.Text && text.Role == index.Agent && text.Context != "" &&
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)

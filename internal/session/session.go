@@ -178,8 +178,9 @@ func (ss *Sessions) Thinking(key store.Key) int64 {
 	return 0
 }
 
-// Trim evicts the least recently used sessions until the rest is within the bounds. It skips locked sessions, so one
-// call that never returns cannot fill the memory. It never evicts the newest session.
+// Trim evicts the least recently used sessions until the remaining ones are within the bounds. It never evicts the
+// newest session. It skips locked sessions. So if a call never returns, the other sessions can still be evicted, and
+// the memory does not fill up.
 func (ss *Sessions) Trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -252,8 +253,9 @@ func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Sessi
 	return s.Pipe
 }
 
-// About returns descriptions of a session's units by their keys. The descriptions need the content, which is only in
-// memory. If the session is not in memory, or while a pass runs, About returns nothing.
+// About describes the units of a session's messages. The result maps each unit's key to its description. The
+// descriptions need the content of the units, which is only in memory. So if the session is not in memory, or if a pass
+// is running, the result is empty.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

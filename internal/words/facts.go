@@ -192,7 +192,7 @@ func HitRate(st schema.SessionStatus) string {
 	return format.Percent(st.CacheHitRate)
 }
 
-// Saved says how much less the session has cost than the same session with nothing dropped.
+// Saved says how much more the session would have cost if nothing had been dropped.
 func Saved(st schema.SessionStatus) string {
 	switch {
 	case st.Saved != nil:

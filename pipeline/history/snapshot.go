@@ -14,7 +14,7 @@ type Situation struct {
 }
 
 // FirstUncovered returns the ordinal of the first message without a compartment. The trigger and the run must use the
-// same ordinal: when they differed, no first compartment was ever published (class H9 in docs/defects.md).
+// same ordinal. When they used different ones, no session ever got a first compartment (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
 type Mode uint8

@@ -46,7 +46,8 @@ var (
 	ErrSame error = Refusal("another memory of the project has this content")
 	// ErrInactive means that the memory is archived or superseded.
 	ErrInactive error = Refusal("the memory is not active")
-	// ErrMixed means that memories of several categories cannot become one without a category.
+	// ErrMixed means that memories of several categories should become one memory, but the call does not name the
+	// category of this memory.
 	ErrMixed error = Refusal("the memories have different categories, so the new one needs a category")
 	// ErrFull means that models have stored too many memories in the project.
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)

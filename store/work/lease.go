@@ -119,8 +119,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Open calls it, because no run exists at that time. ReleaseAll reads first: if there
-// is no lease, Open need not wait for the write lock.
+// ReleaseAll releases all leases. Open calls it, because no run exists at that time. If there is no lease, ReleaseAll
+// only reads, so Open need not wait for the write lock.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

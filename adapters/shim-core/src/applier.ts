@@ -52,9 +52,9 @@ export class MutationApplier {
   }
 
   /**
-   * Changes messages into the wire by the host's answer. The answer to a resync describes the whole array; other
-   * answers describe only changes. If a patch does not fit its message, the message stays unchanged. Returns the number
-   * of such messages. Throws if the answer is invalid.
+   * Turns messages into the wire with the host's answer. The answer to a resync describes the whole array. Any other
+   * answer describes only changes. If a patch does not fit its message, the message stays unchanged. Returns the number
+   * of messages whose patch does not fit. Throws if the answer is invalid.
    */
   apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): number {
     const usable = resync ? noDraft : draft
@@ -141,8 +141,8 @@ function compiled({ edits, cleared }: WireMutation): Changes {
 }
 
 /**
- * Changes messages into the wire. If a message has the same patch as in the draft, render uses the planned writes. If a
- * patch does not fit, its message stays unchanged. Returns the number of such messages.
+ * Turns messages into the wire. If a message has the same patch as in the draft, render uses the planned writes. If a
+ * patch does not fit its message, the message stays unchanged. Returns the number of messages whose patch does not fit.
  */
 function render(messages: unknown[], { head, start, inPlace, kept }: Pick<Next, "head" | "start" | "inPlace" | "kept">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0

@@ -238,8 +238,8 @@ const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where:
 
 /**
  * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If there
- * are too many breakpoints, the packages remove the last ones, so this breakpoint would be lost first. A request
- * without any breakpoint is allowed: another program, for example a gateway, sets them.
+ * are too many breakpoints, the AI SDK's packages remove the last ones, so this is the first one to be lost. A request
+ * without any breakpoint is allowed, because another program may set them, for example a gateway.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

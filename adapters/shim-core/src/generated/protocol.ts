@@ -468,8 +468,8 @@ export interface HistoryPublish {
 /** HistoryRun is work of the historian. */
 export interface HistoryRun {
   /**
-   * kind says who began the run: the host itself (incremental), or the user, by a recomp of all summaries, a
-   * recomp of a part of them, or a wrap-up.
+   * If Kind is "incremental", the host itself began the run. Otherwise, the user began it: "recomp" is a
+   * recomp of all summaries, "partial" is a recomp of a part of them, and "wrapup" is a wrap-up.
    */
   kind: "incremental" | "recomp" | "partial" | "wrapup"
   /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
