@@ -127,7 +127,8 @@ func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// In each step, the model writes a finding and reads more lines. If a prompt exceeds the window, it is refused.
+// answer plays the model of a talk. In each step, it writes a finding and reads more lines. If a prompt exceeds the
+// window, answer refuses it.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -293,8 +293,8 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 // Bug D5: a fork copies the usages of its original, which report small prompts. But the fork may lack the original's
 // edits, so it sends all the content. The bug: the host estimated 58 % when the real size was 337 %.
 //
-// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens in its own count,
-// which differs from the provider's. It estimated 18,822 tokens when it sent 7,876.
+// Bug F16: in this session, the next bust frees most of the prompt. The host subtracted the freed tokens as it counts
+// them itself, but the provider counts them differently. It estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -419,8 +419,9 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// The bug: if no token ratio was learned, a bust that freed 100 tokens of the host's count was subtracted as 100
-// provider tokens. If the next answer reported no usage, the host estimated 1,807 tokens when it sent 5,379.
+// The bug: a bust freed 100 tokens in the host's own count. As long as the host had not learned a token ratio, it
+// subtracted 100 tokens from the provider's count, too. If the next answer reported no usage, the host estimated 1,807
+// tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

@@ -186,8 +186,8 @@ func TestHeadStandsAlone(t *testing.T) {
 	})
 }
 
-// A new summary waits until the prefix is lost or a bust is due. That bust only makes a new delta, so the provider
-// reads the baseline from its cache.
+// A new summary waits until the prefix is lost or a bust is due. A bust that shows the summary makes only a new delta,
+// so the provider still reads the baseline from its cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(7, 50)

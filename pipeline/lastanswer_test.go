@@ -30,7 +30,8 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs checks that this answer begins with thinking, and is not joined with the answer before.
+// lastAnswerIs checks that the last answer on the wire has this key, begins with thinking, and is not joined with the
+// answer before it.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1

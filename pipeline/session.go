@@ -16,7 +16,8 @@ type Meta struct {
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
-	// Model is the model of the last pass. Agent is the harness's agent, "" if the harness does not name one.
+	// Model is the model of the last pass. Agent is the name of the harness's agent, for example "build". It is "" if
+	// the harness does not name one.
 	Model schema.Model
 	Agent string
 	// Wire identifies the last wire. Raw identifies the raw messages from which it was made.
@@ -126,12 +127,11 @@ type entry struct {
 	decoded *transcript.Message
 	// told is the historian's view of the message, without ordinal and sizes. It is nil until a historian may read it.
 	told *history.Message
-	// If fused is true, the provider joins the rendered message with the assistant message before it. If fusesWithNext
-	// is true, it would join the rendered message with an assistant message after it.
+	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused means that the provider joins the rendered message with the assistant message before it, and fusesWithNext
-	// that it would join the next assistant message with this one.
+	// If fused is true, the provider joins the rendered message with the assistant message before it. If fusesWithNext
+	// is true, it would join the rendered message with an assistant message after it.
 	fused, fusesWithNext bool
 	spared               spared
 	// unbound means that the thinking was left out, because the prompt before the message has changed.

@@ -60,8 +60,8 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
 
-// CallWithAttachment is Call with raw bytes, for example the message array of a session/transform. The caller must
-// not change the attachment until CallWithAttachment returns.
+// CallWithAttachment is like Call, but also sends raw bytes, for example the message array of a session/transform. The
+// caller must not change the attachment until CallWithAttachment returns.
 func (c *Client) CallWithAttachment(ctx context.Context, method string, params any, attachment []byte, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, attachment, result)
 }

@@ -41,7 +41,8 @@ type Options struct {
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	// IndexDir is the directory of the index, with each command's exit status. If it is "", notes are not tested.
+	// IndexDir is the directory of the index, from which a test reads the exit status of commands. If IndexDir is "",
+	// notes are not tested.
 	IndexDir string
 	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.

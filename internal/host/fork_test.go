@@ -472,8 +472,8 @@ func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// If the user types a prompt while the model works, OpenCode wraps the prompt for one step in a reminder. The fork
-// holds the prompt as the user typed it.
+// If the user types a prompt while the model works, OpenCode wraps the prompt in a reminder, but only for one step. The
+// fork holds the prompt as the user typed it.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
 	h := turn(t)
 	plain := len(h.messages)

@@ -44,7 +44,8 @@ type pendingMarker struct {
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// BoundaryMessageID is the user's prompt with which the array begins: the newest prompt up to the message Ordinal.
+// BoundaryMessageID is the key of the user's prompt at which the harness's array begins. It is the newest prompt among
+// the messages up to Ordinal.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`

@@ -38,8 +38,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch gives an answer the usage of the session's newest pass. If the answer began before the trace, it keeps
-// its recorded usage.
+// patch replaces the usage of an answer with the usage of the session's newest pass in this replay. If the answer began
+// before the trace, it keeps its recorded usage.
 func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
 	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {

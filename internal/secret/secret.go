@@ -20,8 +20,8 @@ type rule struct {
 	entropy float64
 }
 
-// Coding sessions contain these credentials most often. Providers document the forms of their keys for secret
-// scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has a group, the group is
+// These are the credentials that coding sessions contain most often. Providers document the forms of their keys for
+// secret scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has a group, the group is
 // the value, and the text around it stays.
 var rules = []rule{
 	{"private key", "-----BEGIN", false, once(`-----BEGIN (?:[A-Z]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s:,-]*`), 0},

@@ -93,8 +93,8 @@ func markedOf(st schema.SessionStatus, before string) string {
 	return before + format.Count(st.Queued, "piece") + " marked by the model"
 }
 
-// boundsOf says how much a bust frees at most, and what it costs at least. If this cost is unknown or below a cent,
-// boundsOf names the number of tokens that are sent again.
+// boundsOf says how much a bust frees at most, and what it costs at least. If the cost is unknown or below a cent,
+// boundsOf says how many tokens are sent again instead.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {

@@ -134,8 +134,8 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// limitRun ends the run's messages at the run's cap, but not inside an arc. If the first message or arc is larger than
-// the cap, the run reads only this message or arc.
+// limitRun makes the run end where its messages reach the cap, but never inside an arc. If the first message or arc
+// alone is larger than the cap, the run reads only this message or arc.
 func (d *division) limitRun() {
 	o := &d.out
 	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)

@@ -39,8 +39,8 @@ type Leases struct {
 
 func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
-// Hold makes each lease last until it is released. It is for a replay: its clock jumps, so a run cannot renew its lease
-// in time.
+// Hold makes each lease last until it is released. A replay needs this: its clock jumps, so a run could not renew its
+// lease in time.
 func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.

@@ -20,7 +20,10 @@ export class Registrations {
     this.#dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
-  /** Stores the host's answer for the only directory of this object. Never throws: a harness works without the file. */
+  /**
+   * Stores the host's answer for the directory. Each object is used for only one directory. Never throws, because a
+   * harness also works without the file.
+   */
   remember(directory: string, answer: InitializeResult): void {
     if (answer === this.#stored) return
     const { warnings: _, ...result } = answer
