@@ -115,7 +115,7 @@ type Copy struct {
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
-	// so units does not contain it yet. Next is "" if the copy has no such answer.
+	// so it has no units of the answer yet. Next is "" if the copy has no such answer.
 	Next string
 	// GoesOn means that the copied messages are followed by answers that the host does not know, for example because
 	// its database was lost. So it does not know which wires these answers belong to.

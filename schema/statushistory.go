@@ -52,8 +52,8 @@ type HistoryStatus struct {
 	// with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
-	// Runs is the number of all runs of the historian. Publishes is the number of runs that have published. In
-	// Extracted of them, no model has written the compartments.
+	// Runs is the number of all runs of the historian. Publishes is the number of runs that have published. Extracted
+	// is the number of publications whose compartments no model has written.
 	Runs      int            `json:"runs"`
 	Publishes int            `json:"publishes"`
 	Extracted int            `json:"extracted,omitzero"`

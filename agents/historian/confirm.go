@@ -216,8 +216,8 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message in the fact's source range contains an anchor of the fact. If the fact has no
-// anchors, a message must contain its content. For a rule or a constraint, texts by other authors do not count, because
-// otherwise a web page that the agent has read could make rules for every later session.
+// anchors, a sentence of a message must say the same as the fact. For a rule or a constraint, texts by other authors do
+// not count, because otherwise a web page that the agent has read could make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

@@ -54,8 +54,8 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Space identifies the model that made a vector: vectors with the same Space can be compared. The original plugin
-// builds the same string.
+// Space names the space of the service's vectors: two vectors can be compared if they have the same Space. The original
+// plugin builds the same string.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {

@@ -179,7 +179,7 @@ var (
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
 // means reports whether a statement about the name `said` is also a statement about the name `used`. For example, a
-// rule about the command "npm" is about "npm test", too.
+// rule about the command "npm run" is about "npm run lint", too.
 func means(said, used name) bool {
 	switch {
 	case said.kind == aPath && used.kind == aPath:

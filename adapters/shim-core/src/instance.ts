@@ -85,8 +85,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Shows a text to the user once someone looks at the screen. If isTrouble is true, the text is shown at once, even if
-   * other notices are waiting.
+   * Shows a text to the user as soon as someone looks at the screen. If isTrouble is true, the text must not wait
+   * behind other notices.
    */
   protected abstract tell(text: string, isTrouble: boolean): void
 

@@ -500,8 +500,8 @@ export interface HistoryStatus {
   fidelity: number
   weakest?: CompartmentScore
   /**
-   * runs is the number of all runs of the historian. Publishes is the number of runs that have published. In
-   * Extracted of them, no model has written the compartments.
+   * runs is the number of all runs of the historian. Publishes is the number of runs that have published.
+   * Extracted is the number of publications whose compartments no model has written.
    */
   runs: number
   publishes: number
