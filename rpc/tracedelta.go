@@ -9,8 +9,8 @@ import (
 )
 
 // recordedArrays has, for each session, the array that a reader of the trace knows. A resync is recorded only as the
-// difference from this array. If they were recorded in full, 26 resyncs of a session of 50 MB would take 1.3 GB, which
-// is too much for a replay.
+// difference from this array. If resyncs were recorded in full, 26 of them would take 1.3 GB in a session of 50 MB,
+// which is too much for a replay.
 type recordedArrays map[string]recordedArray
 
 type recordedArray struct {

@@ -115,7 +115,7 @@ func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return all, err
 }
 
-// EmbedPatiently sends a request up to three times. The first pause between two attempts is firstPause, and each
+// EmbedPatiently sends a request at most `attempts` times. The first pause between two attempts is firstPause, and each
 // further pause is twice as long. If an attempt took longer than `slow`, the service is overloaded, so the request is
 // not sent again.
 const (

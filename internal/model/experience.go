@@ -16,8 +16,8 @@ type experience[T comparable] struct {
 	known    map[schema.Model]T
 }
 
-// of returns the facts about a model. If the cache has none, it gets them from read. The result of a failed read is not
-// cached.
+// The method returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
+// `read` fails.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]

@@ -153,7 +153,7 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// A cloned repository may have a hostile git configuration. It must make git neither run a program nor use another
+// A cloned repository may have a hostile git configuration. This must not make git run a program or use another
 // repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()

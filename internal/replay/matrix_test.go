@@ -129,8 +129,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts. above counts those of them after which the prompt is still above the high mark.
-// After a bust of the second kind, the next bust may follow after a few steps.
+// own counts the host's own busts. above counts how many of these busts leave the prompt above the high mark. After
+// such a bust, the next one may follow after a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

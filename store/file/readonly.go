@@ -13,8 +13,8 @@ import (
 // ErrMissing: there is no database yet.
 var ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
 
-// View calls read with a snapshot of the database in dir, through a connection that cannot write. A host may be
-// running. View returns ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or the error of read.
+// View calls `read` with a snapshot of the database in dir, through a connection that cannot write. A host may be
+// running. View returns ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or the error of `read`.
 func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
@@ -51,8 +51,8 @@ func placed(ctx context.Context, action, path string, err, answer error) error {
 	return fmt.Errorf("%s %s: %w", action, path, explain(ctx, err))
 }
 
-// Edit calls write in one immediate transaction on the database in dir. A host may be running. Edit neither creates nor
-// migrates a database. It returns the same errors as View.
+// Edit calls `write` in one immediate transaction on the database in dir. A host may be running. Edit neither creates
+// nor migrates a database. It returns the same errors as View.
 func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err error) {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {

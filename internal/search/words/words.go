@@ -10,8 +10,7 @@ import (
 )
 
 // learned is the table that gen/learn.py makes. It contains the number of terms and of dimensions, the terms, the
-// scales of their vectors, and the vectors. Then it has, for each term, the number of its neighbours and the
-// neighbours.
+// scales of their vectors, and the vectors. After these, it contains the neighbours of each term, with their number.
 //
 //go:embed words.bin
 var learned []byte
