@@ -132,7 +132,7 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 }
 
 // Fixed bug: in Pi, the user went from the newest answer to an old branch and back, and the host had removed the head
-// in between. To estimate the next prompt, the host subtracted more messages from the reported prompt than it had
+// in between. To estimate the next prompt, the host subtracted more messages from the reported prompt than this prompt
 // contained. It estimated 289 tokens instead of 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
